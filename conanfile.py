@@ -13,6 +13,8 @@ class Allot(ConanFile):
     topics = ("allocator", "memory", "opencl", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
+    options = {"boost": [True, False]}  # False: without arena/hardening.hpp and compose/recorded.hpp
+    default_options = {"boost": True}
     generators = "CMakeToolchain", "CMakeDeps"
     exports = "CMakeLists.txt"  # set_version reads the version from it
     exports_sources = "CMakeLists.txt", "LICENSE", "include/*", "bindings/debuggers/*"
@@ -23,7 +25,8 @@ class Allot(ConanFile):
         self.version = re.search(r"project\(allot VERSION ([0-9.]+)", text).group(1)
 
     def requirements(self):
-        self.requires("boost/[>=1.74]", transitive_headers=True, options={"header_only": True})
+        if self.options.boost:
+            self.requires("boost/[>=1.74]", transitive_headers=True, options={"header_only": True})
 
     def build(self):
         cmake = CMake(self)
@@ -35,7 +38,7 @@ class Allot(ConanFile):
         CMake(self).install()
 
     def package_id(self):
-        self.info.clear()  # header-only: one package for all settings and versions of Boost
+        self.info.clear()  # header-only: one package for all settings and options, and versions of Boost
 
     def package_info(self):
         # CMake uses the package configuration that allot installs, so consumers see the same targets with and without Conan.

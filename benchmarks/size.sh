@@ -93,7 +93,7 @@ measure() { # DIRECTORY CORE SCRIPT SUBJECT HEADER OPERATIONS OPTIONS...
     shift 6
     program=$directory/$core.${subject//:/_}.$count
     if [[ $header == of_pmr ]]; then libraries+=(--specs=nosys.specs -Wl,--defsym=end=bss_end); fi # its heap
-    arm-none-eabi-g++ "$@" "${flags[@]}" -isystem "$directory" -include "$here/size/$header.hpp" -DSUBJECT="$subject" -DOPERATIONS="$count" \
+    arm-none-eabi-g++ "$@" "${flags[@]}" -include "$here/size/$header.hpp" -DSUBJECT="$subject" -DOPERATIONS="$count" \
         "$here/size/program.cpp" "$directory/$core".*.o "${link[@]}" "${libraries[@]}" -T "$script.ld" \
         -Wl,-Map="$program.map" -o "$program.elf" 2>"$program.log" || { cat "$program.log" >&2 && return 255; }
     arm-none-eabi-size -A "$program.elf" |
@@ -109,7 +109,7 @@ stress() { # DIRECTORY CORE SCRIPT BOARD SUBJECT HEADER LARGEST ALIGN GIVEN_BACK
     local directory=$1 core=$2 script=$3 board=$4 subject=$5 header=$6 largest=$7 align=$8 given_back=$9 program
     shift 9
     program=$directory/$core.${subject//:/_}.$align.cycles.elf
-    arm-none-eabi-g++ "$@" "${flags[@]}" -isystem "$directory" -include "$here/size/$header.hpp" -DSUBJECT="$subject" \
+    arm-none-eabi-g++ "$@" "${flags[@]}" -include "$here/size/$header.hpp" -DSUBJECT="$subject" \
         -DLARGEST="$largest" -DALIGN="$align" -DGIVEN_BACK="$given_back" "$here/size/cycles.cpp" "$directory/$core".*.o \
         "${link[@]}" --specs=nano.specs -T "$script.ld" -o "$program"
     timeout 120 qemu-system-arm -M "$board" -nographic -semihosting-config enable=on,target=native -icount shift=8 \
@@ -197,9 +197,6 @@ if [[ ${1-} == --check ]]; then check=1; fi
 command -v arm-none-eabi-g++ >/dev/null || { echo "skipped: no arm-none-eabi-g++" && exit 77; }
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
-# Boost's headers are in the system's folder; a folder with only Boost excludes the system's other headers.
-boost=/usr/include/boost
-ln -s "$boost" "$directory/boost"
 
 for each in "${cores[@]}"; do
     read -r core script _ options <<<"$each"

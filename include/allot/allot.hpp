@@ -6,7 +6,7 @@
 //     memory.deallocate(block);
 //
 // When to use: in most programs. Include other devices by their own headers, the tensor layer by <allot/tensor.hpp>,
-// and the planner by <allot/plan.hpp>.
+// the planner by <allot/plan.hpp>, and what needs Boost by <allot/arena/hardening.hpp> and <allot/compose/recorded.hpp>.
 // When not to use: where compile time matters. Include the headers of the used parts instead.
 //
 // Complexity, memory and thread safety: see the included headers.
@@ -36,7 +36,6 @@
 #include <allot/compose/per_thread.hpp>
 #include <allot/compose/quarantined.hpp>
 #include <allot/compose/queue_id.hpp>
-#include <allot/compose/recorded.hpp>
 #include <allot/compose/retrying.hpp>
 #include <allot/compose/segregated.hpp>
 #include <allot/compose/separate.hpp>

@@ -1,12 +1,16 @@
 #!/usr/bin/python3
-"""The headers include what docs/layers.md allows, without circles, and no header in a folder includes an umbrella."""
+"""The headers include what docs/layers.md allows, without circles, and no header in a folder includes an umbrella. Two
+public headers need Boost: docs/layers.md names them."""
 
 import re
+import subprocess
+import tempfile
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADERS = ROOT / "include" / "allot"
+SDK = re.compile(r"(CL|cuda|hip|nvtx3|vulkan)/|(cuda\w+|mpi|shmem)\.h$")
 
 
 def allowed():
@@ -24,6 +28,21 @@ def includes():
     for path in sorted(HEADERS.rglob("*.hpp")):
         for included in re.findall(r"^#include <allot/([^>]+)>", path.read_text(encoding="utf-8"), re.M):
             yield path.relative_to(HEADERS), Path(included)
+
+
+def needed():
+    """The headers of other projects that each header includes, directly or through headers of allot."""
+    direct = {path.relative_to(HEADERS): path.read_text(encoding="utf-8") for path in HEADERS.rglob("*.hpp")}
+    closure = {}
+
+    def of(path):
+        if path not in closure:
+            closure[path] = set(re.findall(r"^ *# *include *[<\"]((?!allot/)[^>\"]+)", direct[path], re.M))
+            for included in re.findall(r"^#include <allot/([^>]+)>", direct[path], re.M):
+                closure[path] |= of(Path(included))
+        return closure[path]
+
+    return {path: of(path) for path in direct}
 
 
 class Includes(unittest.TestCase):
@@ -62,6 +81,29 @@ class Includes(unittest.TestCase):
         for path, included in includes():
             with self.subTest(header=str(path)):
                 self.assertTrue((HEADERS / included).exists(), f"{included} does not exist")
+
+    def test_documented_headers_need_boost(self):
+        found = {str(path) for path, names in needed().items() if any(name.startswith("boost/") for name in names)}
+        line = re.search(r"^\| Boost \|(.*)\|", (ROOT / "docs" / "layers.md").read_text(encoding="utf-8"), re.M)
+        self.assertEqual({name for name in found if "detail/" not in name}, set(re.findall(r"`allot/([^`]+)`", line[1])))
+
+    def test_other_headers_compile_without_boost(self):
+        """One program includes each header that needs neither Boost nor the SDK of a vendor. No file of Boost is found."""
+        names = needed()
+        boost = {name for includes in names.values() for name in includes if name.startswith("boost/")}
+        chosen = [path for path, includes in sorted(names.items()) if not includes & boost
+                  and not any(SDK.match(name) for name in includes)]
+        self.assertIn(Path("allot.hpp"), chosen)
+        self.assertIn(Path("tensor.hpp"), chosen)
+        self.assertIn(Path("plan.hpp"), chosen)
+        with tempfile.TemporaryDirectory() as folder:
+            for name in boost:
+                missing = Path(folder, name)
+                missing.parent.mkdir(parents=True, exist_ok=True)
+                missing.write_text("#error a file of Boost is included\n", encoding="utf-8")
+            text = "".join(f"#include <allot/{path}>\n" for path in chosen)
+            subprocess.run(["g++", "-std=c++20", "-fsyntax-only", "-I", folder, "-I", ROOT / "include", "-x", "c++", "-"],
+                           input=text, text=True, check=True)
 
     def test_detail_is_private(self):
         """Headers in detail/ declare their names in a namespace detail."""

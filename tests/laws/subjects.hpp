@@ -7,6 +7,8 @@
 #include "adapters.hpp"
 #include "judge.hpp"
 
+#include <allot/arena/hardening.hpp>
+
 namespace laws {
 
 // ── devices ──────────────────────────────────────────────────────────────────────────────────────────────────────────

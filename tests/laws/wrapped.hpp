@@ -4,6 +4,7 @@
 
 #include "subjects.hpp"
 
+#include <allot/compose/recorded.hpp>
 #include <allot/inspect/trace.hpp>
 
 namespace laws {

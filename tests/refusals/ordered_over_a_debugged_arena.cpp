@@ -1,5 +1,6 @@
 // A debugged arena fills freed bytes, and pending work may still read them.
 // refused: allot: hardening::debug overwrites freed bytes, which work of a queue may still use: use hardening::checked
+#include <allot/arena/hardening.hpp>
 #include <allot/compose/ordered.hpp>
 #include <allot/host/heap.hpp>
 #include <allot/host/job_queue.hpp>

@@ -1,6 +1,7 @@
 // A planned arena never reclaims blocks, so hardening has no effect.
 // refused: allot: a planned arena neither grows nor takes blocks back
 // within: 12
+#include <allot/arena/hardening.hpp>
 #include <allot/plan.hpp>
 
 static constexpr allot::plan_buffer buffers[] = {{.size = 1000, .live = {0, 2}}};

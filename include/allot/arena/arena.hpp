@@ -23,10 +23,9 @@
 
 #include <allot/arena/detail/requirements.hpp>  // first, so that few lines precede its sentences
 
-#include <allot/arena/detail/live_blocks.hpp>
 #include <allot/arena/detail/mark.hpp>
 #include <allot/arena/detail/regions.hpp>
-#include <allot/arena/hardening.hpp>
+#include <allot/arena/misuse.hpp>
 #include <allot/core/allocator.hpp>
 #include <allot/core/options.hpp>
 
@@ -39,7 +38,7 @@ template <class Strategy, class Growth>
 struct use_policies;
 
 /// Allocator over the regions of a device. `Options` sets the hardening and the alignment of regions; `OnMisuse` is the
-/// type that handles misuses (hardening.hpp).
+/// type that handles misuses (misuse.hpp). Hardening needs <allot/arena/hardening.hpp>.
 template <class Device, class Strategy, class Growth = growth::none<>, arena_options Options = arena_options{},
           class OnMisuse = abort_on_misuse>
 class arena {
@@ -384,11 +383,12 @@ private:
     }
     static constexpr std::size_t word = strategy_type::in_band ? sizeof(offset) : 0;
     regions_type regions_;
-    ALLOT_NO_UNIQUE_ADDRESS
-    std::conditional_t<Options.hardening == hardening::debug,
-                       detail::debugged_blocks<block_type, OnMisuse, strategy_type::reclaims != reclaim::never, word>,
-                       std::conditional_t<checked, plain_blocks, nothing>>
-        live_{};
+    using records = std::conditional_t<
+        Options.hardening == hardening::debug,
+        detail::debugged_blocks<block_type, OnMisuse, strategy_type::reclaims != reclaim::never, word>,
+        std::conditional_t<checked, plain_blocks, nothing>>;
+    static_assert(detail::records_requirements<records>());
+    ALLOT_NO_UNIQUE_ADDRESS records live_{};
 };
 
 }  // namespace v1

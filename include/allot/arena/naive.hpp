@@ -21,7 +21,7 @@
 // Thread safety: not synchronized.
 #pragma once
 
-#include <allot/arena/detail/live_blocks.hpp>
+#include <allot/arena/misuse.hpp>
 #include <allot/core/allocator.hpp>
 #include <allot/core/detail/compiler.hpp>
 #include <allot/core/device.hpp>
@@ -215,7 +215,9 @@ private:
     ALLOT_NO_UNIQUE_ADDRESS Device device_{};
     ALLOT_NO_UNIQUE_ADDRESS typename Device::error refused_with_{};
     layout refused_{};  // the last failed request; size 0: no request failed
-    ALLOT_NO_UNIQUE_ADDRESS std::conditional_t<checked, detail::live_blocks<block_type>, nothing> live_{};
+    using records = std::conditional_t<checked, detail::live_blocks<block_type>, nothing>;
+    static_assert(detail::records_requirements<records>());
+    ALLOT_NO_UNIQUE_ADDRESS records live_{};
 };
 
 }  // namespace v1

@@ -11,7 +11,7 @@
 //
 // The guards are checked by `deallocate`, `resize`, `reset` and `rollback` for the freed blocks, by `check` for one
 // block, and by `check_all` for every live block. `deallocate`, `resize` and `check` also report a block that is not
-// live, or whose size was changed. If the misuse handler (arena/hardening.hpp) returns, a call for one block has changed
+// live, or whose size was changed. If the misuse handler (arena/misuse.hpp) returns, a call for one block has changed
 // nothing, and `reset` and `rollback` continue.
 //
 // Not detected: a stale copy of a freed block if a new block has the same address, size and record. `deallocate` then
@@ -35,7 +35,7 @@
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
-#include <allot/arena/hardening.hpp>
+#include <allot/arena/misuse.hpp>
 #include <allot/compose/detail/block_records.hpp>
 #include <allot/compose/detail/forwarding.hpp>
 #include <allot/core/detail/sanitizer.hpp>

@@ -14,7 +14,7 @@
 // memory is not accessed. Handles with offsets are addresses as well.
 //
 // A call for one block reports an address at which no block is live (misuse::not_live), and a block of another size
-// (misuse::wrong_size), to the misuse handler (arena/hardening.hpp). If the handler returns, the call has changed
+// (misuse::wrong_size), to the misuse handler (arena/misuse.hpp). If the handler returns, the call has changed
 // nothing.
 //
 // When to use: to pass memory to C interfaces and libraries that free by address, or to find the block of an address in
@@ -31,7 +31,7 @@
 // Thread safety: requires external synchronization.
 #pragma once
 
-#include <allot/arena/hardening.hpp>
+#include <allot/arena/misuse.hpp>
 #include <allot/compose/detail/address_index.hpp>
 #include <allot/compose/detail/forwarding.hpp>
 

@@ -13,7 +13,7 @@
 // them with all others.
 //
 // If the host can access the memory, a waiting block is filled with the byte 0xDD. A byte that changed until the block
-// is freed is reported to the misuse handler (arena/hardening.hpp); if the handler returns, the block is freed.
+// is freed is reported to the misuse handler (arena/misuse.hpp); if the handler returns, the block is freed.
 //
 // When to use: to find writes to freed blocks in a test or a release build, and to make such bugs harmless more often.
 // When not to use: to find reads of freed blocks. Use a sanitizer. With little memory: freed bytes stay in use.
@@ -32,7 +32,7 @@
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
-#include <allot/arena/hardening.hpp>
+#include <allot/arena/misuse.hpp>
 #include <allot/compose/detail/forwarding.hpp>
 #include <allot/compose/detail/kept_blocks.hpp>
 #include <allot/core/detail/sanitizer.hpp>

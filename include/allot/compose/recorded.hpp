@@ -34,6 +34,9 @@
 // the allocator reports is not recorded. An lvalue, allocator or sink, is stored as a reference and must outlive this
 // object. If a sink throws, the program ends.
 //
+// The records are in a tree and a list of Boost.Intrusive. A program that includes this header needs the headers of
+// Boost, and <allot/allot.hpp> does not include it.
+//
 // Complexity: O(log live blocks) for each call, in addition to those of the allocator and the sink.
 // Memory: a record of about 80 bytes on the heap for each live block. If the heap has no memory for it, the request
 // fails and is recorded as refused.

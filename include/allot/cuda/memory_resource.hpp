@@ -40,7 +40,7 @@
 
 #include <allot/adapt/bad_alloc.hpp>
 #include <allot/address/raw_pointer.hpp>
-#include <allot/arena/hardening.hpp>
+#include <allot/arena/misuse.hpp>
 #include <allot/core/allocator.hpp>
 
 #include <memory>

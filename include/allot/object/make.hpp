@@ -25,7 +25,7 @@
 // Thread safety: that of the allocator.
 #pragma once
 
-#include <allot/arena/hardening.hpp>
+#include <allot/arena/misuse.hpp>
 #include <allot/object/detail/construct.hpp>
 #include <allot/object/unique_array.hpp>
 #include <allot/object/unique_block.hpp>

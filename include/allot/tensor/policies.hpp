@@ -25,7 +25,7 @@
 // drops the last reference calls the allocator, which must allow that.
 #pragma once
 
-#include <allot/arena/hardening.hpp>
+#include <allot/arena/misuse.hpp>
 #include <allot/strategy/best_fit.hpp>
 
 #include <atomic>

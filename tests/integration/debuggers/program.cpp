@@ -11,6 +11,7 @@
 #include "../../unit/arena/helpers.hpp"
 
 #include <allot/address/const_pointer.hpp>
+#include <allot/arena/hardening.hpp>
 #include <allot/inspect/gdb_printers.hpp>
 #include <allot/object.hpp>
 #include <allot/plan.hpp>

@@ -46,10 +46,27 @@ if(WAY STREQUAL "find_package")
     endif()
     set(installed -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DALLOT_VERSION=${VERSION})
     build_and_run_consumer(${installed} ${toolkit})
-    refuse_consumer("allot has no component openc (components: opencl, cuda, hip, vulkan, mpi, shmem)"
+    refuse_consumer("allot has no component openc (components: headers_only, boost, opencl, cuda, hip, vulkan, mpi, shmem)"
                     ${installed} -DALLOT_COMPONENTS=openc)
     refuse_consumer("the SDK of allot::hip is not found" ${installed} -DALLOT_COMPONENTS=hip
                     -DALLOT_HIP_INCLUDE_DIR=OFF)
+
+elseif(WAY STREQUAL "without_boost")
+    # A machine without Boost: CMake does not find it, and a header that includes it does not compile.
+    file(WRITE ${SCRATCH}/no_boost/boost/intrusive/set.hpp "#error Boost is included\n")
+    file(WRITE ${SCRATCH}/no_boost/boost/intrusive/list.hpp "#error Boost is included\n")
+    set(no_boost -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON -DCMAKE_CXX_FLAGS=-I${SCRATCH}/no_boost)
+    run(${CMAKE_COMMAND} -S ${SOURCE} -B ${SCRATCH}/allot -G Ninja -DCMAKE_CXX_COMPILER=${COMPILER} ${no_boost}
+        -DALLOT_TESTS=OFF -DALLOT_EXAMPLES=OFF -DALLOT_BENCHMARKS=OFF)
+    run(${CMAKE_COMMAND} --install ${SCRATCH}/allot --prefix "${SCRATCH}/a prefix")
+    set(installed "-DCMAKE_PREFIX_PATH=${SCRATCH}/a prefix" -DALLOT_VERSION=${VERSION} ${no_boost})
+    build_and_run_consumer(${installed} -DALLOT_COMPONENTS=headers_only)
+    foreach(components "" boost)
+        refuse_consumer("the headers of Boost 1.74 are not found, which allot::allot needs; find_package(allot COMPONENTS \
+headers_only) and allot::headers_only need none" ${installed} -DALLOT_COMPONENTS=${components})
+    endforeach()
+    file(REMOVE_RECURSE ${SCRATCH}/build)
+    build_and_run_consumer(-DALLOT_SOURCE=${SOURCE} ${no_boost})
 
 elseif(WAY STREQUAL "add_subdirectory")
     build_and_run_consumer(-DALLOT_SOURCE=${SOURCE})

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <allot/allot.hpp>
+#include <allot/arena/hardening.hpp>
 
 namespace objects {
 

@@ -34,10 +34,10 @@ endif()
 need_programs(${packages} ${target}-g++ ${target}-nm ${emulator})
 
 file(REMOVE_RECURSE ${SCRATCH})
-isolate_headers(boost ${BOOST})
+file(MAKE_DIRECTORY ${SCRATCH})
 set(compile ${compile} -std=c++20 -Os -ffreestanding -fno-exceptions -fno-rtti -fno-threadsafe-statics
             -fno-asynchronous-unwind-tables -Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror
-            -I${SOURCE}/include -I${freestanding} -isystem ${SCRATCH}/headers)
+            -I${SOURCE}/include -I${freestanding})
 file(GLOB tests ${here}/*_test.cpp)
 run(${target}-g++ ${compile} -c ${tests})
 file(GLOB objects ${SCRATCH}/*.o) # objects of the tests, and therefore of allot

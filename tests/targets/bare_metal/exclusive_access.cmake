@@ -6,11 +6,10 @@ include(${CMAKE_CURRENT_LIST_DIR}/../freestanding/cross.cmake)
 need_programs("gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib" arm-none-eabi-g++)
 
 file(MAKE_DIRECTORY ${SCRATCH})
-isolate_headers(boost ${BOOST})
 foreach(file atomic_bitmap page_tree spin_lock)
     set(source ${CMAKE_CURRENT_LIST_DIR}/${file}.cpp)
     set(compile arm-none-eabi-g++ -mthumb -std=c++20 -Os -fno-exceptions -fno-rtti -fno-threadsafe-statics -fsyntax-only
-                -I${SOURCE}/include -isystem ${SCRATCH}/headers ${source})
+                -I${SOURCE}/include ${source})
     run(${compile} -mcpu=cortex-m4)
     execute_process(COMMAND ${compile} -mcpu=cortex-m0plus RESULT_VARIABLE status ERROR_VARIABLE said)
     file(STRINGS ${source} wanted REGEX "^// refused: ")

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <allot/allot.hpp>
+#include <allot/arena/hardening.hpp>
 
 #include <vector>
 

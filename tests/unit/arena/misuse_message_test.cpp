@@ -3,6 +3,7 @@
 #include "../../texts.hpp"
 
 #include <allot/allot.hpp>
+#include <allot/arena/hardening.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,6 @@
 // naive, also over cached: one region for every block, kept regions, and misused blocks.
 #include <allot/allot.hpp>
+#include <allot/arena/hardening.hpp>
 #include <allot/host/pages.hpp>
 #include <allot/tensor.hpp>
 

@@ -1,7 +1,9 @@
 // The abilities of wrappers: each has an ability exactly when its parts support it (the table in docs/choosing.md), and
 // each call reaches the right part.
 #include <allot/allot.hpp>
+#include <allot/arena/hardening.hpp>
 #include <allot/arena/shared_arena.hpp>
+#include <allot/compose/recorded.hpp>
 #include <allot/compose/symmetric.hpp>
 #include <allot/host/virtual_memory.hpp>
 #include <allot/inspect/trace.hpp>

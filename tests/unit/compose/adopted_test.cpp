@@ -2,6 +2,7 @@
 #include "../../texts.hpp"
 
 #include <allot/allot.hpp>
+#include <allot/arena/hardening.hpp>
 #include <allot/compose/adopted.hpp>
 #include <allot/tensor.hpp>
 

@@ -6,6 +6,7 @@
 //     after all blocks are deallocated in an order that is reclaimed, the state is the initial one
 //     a hardened arena reports no misuse
 #include <allot/allot.hpp>
+#include <allot/arena/hardening.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,5 @@
 #include <allot/allot.hpp>
+#include <allot/arena/hardening.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,6 @@
 #include <allot/adapt/std_allocator.hpp>
 #include <allot/allot.hpp>
+#include <allot/arena/hardening.hpp>
 
 #include "noted_misuse.hpp"
 

@@ -1,5 +1,6 @@
 #include <allot/adapt/memory_resource.hpp>
 #include <allot/allot.hpp>
+#include <allot/arena/hardening.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+#include <allot/arena/hardening.hpp>
 #include <allot/compose/ordered.hpp>
 #include <allot/host/static_storage.hpp>
 

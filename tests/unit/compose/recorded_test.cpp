@@ -1,4 +1,6 @@
 #include <allot/allot.hpp>
+#include <allot/arena/hardening.hpp>
+#include <allot/compose/recorded.hpp>
 #include <allot/inspect/trace.hpp>
 
 #include <doctest/doctest.h>

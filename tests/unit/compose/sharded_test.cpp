@@ -2,6 +2,7 @@
 #include "noted_misuse.hpp"
 
 #include <allot/allot.hpp>
+#include <allot/arena/hardening.hpp>
 
 #include <doctest/doctest.h>
 

@@ -3,6 +3,7 @@
 #include "../../texts.hpp"
 
 #include <allot/allot.hpp>
+#include <allot/arena/hardening.hpp>
 #include <allot/compose/symmetric.hpp>
 
 #include <doctest/doctest.h>

@@ -4,6 +4,8 @@
 #include "fake_libcuda.hpp"
 #include "virtual_memory_machine.hpp"
 
+#include <allot/arena/hardening.hpp>
+
 namespace {
 
 using namespace allot::literals;

@@ -4,6 +4,8 @@
 #include "fake_gpu.hpp"
 #include "machine.hpp"
 
+#include <allot/arena/hardening.hpp>
+
 namespace laws {
 template <>
 struct ground<vendor::device_memory> {

@@ -1,6 +1,7 @@
 #include "../../in_child.hpp"
 
 #include <allot/allot.hpp>
+#include <allot/arena/hardening.hpp>
 #include <allot/host/pinned_pages.hpp>
 
 #include <doctest/doctest.h>

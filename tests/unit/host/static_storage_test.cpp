@@ -1,5 +1,6 @@
 // Static storage and static buffers: untouched before use, and without work at program exit.
 #include <allot/allot.hpp>
+#include <allot/arena/hardening.hpp>
 
 #include "../../seen.hpp"
 #include "../../texts.hpp"

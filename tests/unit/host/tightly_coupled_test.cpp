@@ -1,6 +1,7 @@
 // tightly_coupled: a window like the VTCM of a Hexagon, and two defects of an earlier allocator for such a window. That
 // allocator cut blocks of whole 2 KiB from the front and others from the back, and searched only the last free extent.
 #include <allot/allot.hpp>
+#include <allot/arena/hardening.hpp>
 #include <allot/tensor.hpp>
 
 #include <doctest/doctest.h>

@@ -3,6 +3,8 @@
 #include "../../laws/judge.hpp"
 #include "machine.hpp"
 
+#include <allot/arena/hardening.hpp>
+
 namespace {
 MTL::Device* the_device = nullptr;  // of the current test's machine
 }

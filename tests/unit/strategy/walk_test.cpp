@@ -1,5 +1,6 @@
 // for_each_hole and for_each_block of strategies and arenas, compared with a model that knows every block.
 #include <allot/allot.hpp>
+#include <allot/arena/hardening.hpp>
 
 #include <doctest/doctest.h>
 

@@ -8,7 +8,7 @@
 // Memory: one record on the host heap for every live block, for up to 64 freed blocks, and for every range of freed bytes.
 #pragma once
 
-#include <allot/arena/hardening.hpp>
+#include <allot/arena/misuse.hpp>
 #include <allot/core/detail/sanitizer.hpp>
 
 #include <boost/intrusive/set.hpp>

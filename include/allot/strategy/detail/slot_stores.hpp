@@ -23,8 +23,6 @@
 #include <allot/core/detail/sanitizer.hpp>
 #include <allot/core/strategy.hpp>
 
-#include <boost/intrusive/linear_slist_algorithms.hpp>
-
 #include <atomic>
 #include <new>
 #include <utility>
@@ -36,25 +34,9 @@ namespace detail {
 /// List of the free slots, linked through the slots.
 template <std::unsigned_integral Offset, Offset Slot, Offset Align>
 class slot_free_list {
-    // Uses the algorithms of Boost.Intrusive's list without its class: the destructor of that class would register a
-    // global arena with atexit.
     struct slot {
         slot* next;
     };
-    struct links {
-        using node = slot;
-        using node_ptr = slot*;
-        using const_node_ptr = const slot*;
-        static node_ptr get_next(const_node_ptr of) noexcept {
-            if constexpr (sanitizer::is_on) return sanitizer::read_record<node_ptr>(of);
-            return of->next;
-        }
-        static void set_next(node_ptr of, node_ptr next) noexcept {
-            if constexpr (sanitizer::is_on) return sanitizer::write_record(of, next);
-            of->next = next;
-        }
-    };
-    using list = boost::intrusive::linear_slist_algorithms<links>;
     static_assert(Slot >= sizeof(slot) && Align >= alignof(slot),
                   "allot: a slot with its link in band must be at least as large and as aligned as a pointer: raise "
                   "pool_options::slot and pool_options::align, or use pool_store::bitmap");
@@ -81,39 +63,49 @@ public:
     bool remove(basic_extent<Offset> slots) noexcept {
         const auto inside = [slots](const slot* s) { return slots.contains({offset_of(s), Slot}); };
         auto free = slots.contains(fresh_) ? fresh_.size : Offset{0};
-        for (const slot* s = links::get_next(&free_); s != nullptr; s = links::get_next(s))
+        for (const slot* s = next_of(&free_); s != nullptr; s = next_of(s))
             free = static_cast<Offset>(free + (inside(s) ? Slot : 0));
         if (free != slots.size) return false;
-        for (slot* before = &free_; slot* const next = links::get_next(before);) {
-            if (inside(next)) list::unlink_after(before);
+        for (slot* before = &free_; slot* const next = next_of(before);) {
+            if (inside(next)) link(before, next_of(next));
             else before = next;
         }
         if (slots.contains(fresh_)) fresh_ = {};
         return true;
     }
-    [[nodiscard]] bool empty() const noexcept { return links::get_next(&free_) == nullptr && !fresh_; }
+    [[nodiscard]] bool empty() const noexcept { return next_of(&free_) == nullptr && !fresh_; }
     [[nodiscard]] bool take(Offset& at) noexcept {
-        if (links::get_next(&free_) == nullptr) {
-            if (!fresh_) return false;
-            at = next_fresh();
-        } else {
-            at = offset_of(links::get_next(&free_));
-            list::unlink_after(&free_);
+        if (slot* const taken = next_of(&free_)) {
+            at = offset_of(taken);
+            link(&free_, next_of(taken));
+            return true;
         }
+        if (!fresh_) return false;
+        at = next_fresh();
         return true;
     }
     void give(Offset at) noexcept {
-        list::link_after(&free_, ::new (static_cast<void*>(addressed_memory::at(at))) slot);
+        auto* const given = ::new (static_cast<void*>(addressed_memory::at(at))) slot;
+        link(given, next_of(&free_));
+        link(&free_, given);
     }
 
     /// Calls `f(offset)` for each free slot.
     template <class Function>
     void for_each_free(Function f) const noexcept {
-        for (const slot* s = links::get_next(&free_); s != nullptr; s = links::get_next(s)) f(offset_of(s));
+        for (const slot* s = next_of(&free_); s != nullptr; s = next_of(s)) f(offset_of(s));
         for (auto at = fresh_.offset; at != fresh_.end(); at = static_cast<Offset>(at + Slot)) f(at);
     }
 
 private:
+    [[nodiscard]] static slot* next_of(const slot* s) noexcept {
+        if constexpr (sanitizer::is_on) return sanitizer::read_record<slot*>(s);
+        return s->next;
+    }
+    static void link(slot* s, slot* next) noexcept {
+        if constexpr (sanitizer::is_on) return sanitizer::write_record(s, next);
+        s->next = next;
+    }
     [[nodiscard]] static Offset offset_of(const slot* s) noexcept {
         return static_cast<Offset>(reinterpret_cast<std::uintptr_t>(s));
     }
