@@ -13,7 +13,7 @@ class Allot(ConanFile):
     topics = ("allocator", "memory", "opencl", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"boost": [True, False]}  # False: without arena/hardening.hpp and compose/recorded.hpp
+    options = {"boost": [True, False]}  # False: without the headers that docs/layers.md lists
     default_options = {"boost": True}
     generators = "CMakeToolchain", "CMakeDeps"
     exports = "CMakeLists.txt"  # set_version reads the version from it

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""The headers include what docs/layers.md allows, without circles, and no header in a folder includes an umbrella. Two
-public headers need Boost: docs/layers.md names them."""
+"""The headers include what docs/layers.md allows, without circles, and no header in a folder includes an umbrella. The
+public headers that need Boost are those that docs/layers.md names."""
 
 import re
 import subprocess
