@@ -19,8 +19,10 @@
 
 #include <doctest/doctest.h>
 
+#if __has_include(<sys/mman.h>)
 #include <fcntl.h>
 #include <unistd.h>
+#endif
 
 #include <algorithm>
 #include <cstdlib>
@@ -71,6 +73,7 @@ struct held_resources {
     friend bool operator==(const held_resources&, const held_resources&) = default;
 };
 
+#if __has_include(<sys/mman.h>)
 /// Resources that the system counts. The address sanitizer keeps freed memory mapped for a while, so that mappings
 /// count as 0 there.
 struct process_resources {
@@ -85,10 +88,14 @@ struct process_resources {
         return now;
     }
 };
-/// For drivers that keep resources: nothing is counted.
+#endif
+/// For drivers and systems that keep resources: nothing is counted.
 struct no_resources {
     [[nodiscard]] held_resources operator()() const { return {}; }
 };
+#if !__has_include(<sys/mman.h>)
+using process_resources = no_resources;
+#endif
 
 // ── a device that runs out ───────────────────────────────────────────────────────────────────────────────────────────
 

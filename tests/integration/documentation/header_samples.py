@@ -71,6 +71,7 @@ GIVEN = {
                                   "auto in_dma_memory = *allot::alloc_tensor(device_data, 0, {4}, allot::int32);\n"
                                   "auto in_one = in_dma_memory, in_another = in_dma_memory;\n",
     "dma/u_dma_buf.hpp": "int source = 0;\n",
+    "windows/error.hpp": "allot::windows::pages<> device;\n",
     "xrt/buffers.hpp": "void* board = nullptr;\nstd::uint32_t bank = 0;\nchar from[4096]{};\n",
     "xrt/imported_memory.hpp": "const auto xrt = allot::xrt::installed();\nvoid* board = nullptr;\n"
                                "allot::arena<allot::dma::heap<\"system\">, allot::best_fit<>> frames{{}, 8_MiB};\n",

@@ -80,6 +80,8 @@ BACKENDS = {
                    [f"-L{ROCM}/lib", "-lamdhip64"]),
     # Without Metal-cpp, the fake of the tests.
     "metal": Backend("metal_cpp.hpp", [f"-I{ROOT}/tests/unit/metal"]),
+    # Everywhere but on Windows, the fake kernel of the tests.
+    "windows": Backend("cstddef", [], [f"{ROOT}/tests/fakes/windows/kernel.cpp", f"-I{ROOT}/include"]),
     "mpi": Backend("mpi.h", MPI_FLAGS, flags_of("mpicxx", "--showme:link"), ["mpirun", "-n", "2"]),
     "shmem": Backend("shmem.h", MPI_FLAGS, flags_of("oshc++", "--showme:link"), ["oshrun", "-n", "2"]),
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // compiler: the attributes and builtin functions of compilers, under one name for all compilers.
 //
-//     ALLOT_NO_UNIQUE_ADDRESS Device device_{};        an empty member takes no bytes
-//     ALLOT_NOINLINE void search();                    is never inlined
-//     const auto zeros = detail::trailing_zeros(bits);
+//     struct pair {
+//         ALLOT_NO_UNIQUE_ADDRESS allot::no_error first;  // an empty member takes no bytes
+//         int second;
+//     };
+//     static_assert(allot::detail::trailing_zeros(40U) == 3);
 //
 // Internal. No other header uses a builtin function or an attribute of one compiler. A test checks that. GCC and Clang
 // share one set of definitions, also Clang with the options of MSVC. The definitions for MSVC follow its documentation.
