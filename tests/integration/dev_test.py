@@ -34,6 +34,7 @@ class Dev(unittest.TestCase):
         self.script("bindings/tvm/run", ECHO)
         self.script("bindings/tflite_micro/run", ECHO)
         self.script("bindings/python/run", ECHO)
+        self.script("bindings/pytorch/run", ECHO)
         for tool in ("pip", "python", "conan"):
             self.script(f"build/tools/bin/{tool}", ECHO)
         for program in ("gcc/examples/apps/memory_planner/memory_planner", "gcc/examples/apps/network_demo/network_demo",
@@ -112,6 +113,8 @@ class Dev(unittest.TestCase):
             (["wheel", "--fast"], "./dev wheel accepts --test or no argument"),
             (["tflite_micro", "a.csv"], "./dev tflite_micro takes models (.tflite), not a.csv"),
             (["tflite_micro", "nowhere.tflite"], "file not found: nowhere.tflite"),
+            (["pytorch", "nowhere/python"], "there is no Python nowhere/python"),
+            (["pytorch", "python3", "python3"], "./dev pytorch takes at most one Python"),
             (["tvm", "--help"], "unknown program or test '--help' of bindings/tvm"),
         ]:
             with self.subTest(arguments=arguments):
