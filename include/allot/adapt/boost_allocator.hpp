@@ -19,9 +19,10 @@
 // returns nullptr. `stable_reserve` and `stable_emplace_back` of a vector send a command without it, so they throw if
 // the block cannot grow. A block never grows backward.
 //
-// When to use: for boost::container::vector, string and flat_map of elements that are expensive to move, and for node
-// containers that insert ranges.
-// When not to use: with containers of the standard library. Use `std_allocator`.
+// When to use: for boost::container::vector, string and flat_map that grow, and for node containers that insert ranges
+// over `synchronized`.
+// When not to use: with containers of the standard library, and with other lists and sets, which Boost makes slower by
+// this interface. Use `std_allocator`.
 //
 // Complexity: that of the allocator; O(log n) calls of `resize` if a block can grow to a part of the preferred size.
 // Memory: a pointer in each container, and the metadata of each block. An array also stores its size, rounded up to the
@@ -119,7 +120,6 @@ public:
             deallocate_individual(fresh);
             detail::throw_refusal(found);
         }
-        if (count == 0) return;
         const auto [first, last] = fresh.extract_data();
         chain.incorporate_after(chain.last(), first, last, count);
     }

@@ -53,6 +53,15 @@ bool permits(flags::allocation_type command, std::size_t limit, std::size_t pref
     return limit <= preferred && (has_array || (command & flags::allocate_new) != 0);
 }
 
+// So little memory that arrays get less than they prefer.
+struct crowded : memories::in_band {
+    char* const most = in<char, type>{memory}.allocate(260'500);
+    [[nodiscard]] bool is_all_back() {
+        in<char, type>{memory}.deallocate(most, 260'500);
+        return memories::in_band::is_all_back();
+    }
+};
+
 // Commands for arrays of T in a memory, each checked against its documented effects. Each array is filled with bytes of
 // one value.
 template <class T, class Memory>
@@ -76,6 +85,7 @@ public:
         CHECK((shrunk_ > 0) == resizes);
         CHECK(allocated_ > 0);
         CHECK(failed_ > 0);
+        if (std::same_as<Memory, crowded>) CHECK(partial_ > 100);
     }
 
 private:
@@ -122,6 +132,7 @@ private:
         if (fresh.count < limit || fresh.count > preferred) FAIL("neither the limit nor the preference");
         fill(fresh);
         live_.push_back(fresh);
+        if (fresh.count < preferred && resizes) cannot_extend(fresh);
         ++allocated_;
     }
     void extend(flags::allocation_type command, std::size_t limit, std::size_t preferred, std::size_t count,
@@ -131,11 +142,13 @@ private:
         extended_ += count > at.count ? 1 : 0;
         at.count = count;
         fill(at);
-        if (count >= preferred) return;
-        std::size_t more = count + 1;  // "as much as possible"
-        T* reuse = at.at;
-        if (memory_.allocation_command(flags::expand_fwd | flags::nothrow_allocation, more, more, reuse) != nullptr)
-            FAIL("an array could have been extended further");
+        if (count < preferred) cannot_extend(at);
+    }
+    void cannot_extend(array at) {
+        std::size_t more = at.count + 1;
+        const bool done = memory_.allocation_command(flags::expand_fwd | flags::nothrow_allocation, more, more, at.at);
+        if (done) FAIL("an array could have been extended further");
+        ++partial_;
     }
     void shrink(flags::allocation_type command, std::size_t limit, std::size_t preferred, std::size_t count,
                 array& at) {
@@ -168,7 +181,7 @@ private:
     adapter memory_{used_.memory};
     std::vector<array> live_;
     memories::sequence random_;
-    std::size_t extended_ = 0, shrunk_ = 0, allocated_ = 0, failed_ = 0;
+    std::size_t extended_ = 0, shrunk_ = 0, allocated_ = 0, failed_ = 0, partial_ = 0;
 };
 
 // A lock that counts.
@@ -203,6 +216,7 @@ TEST_CASE_TEMPLATE("boost_allocator: every combination of flags has its document
 
 TEST_CASE("boost_allocator: every combination of flags has its documented effects for small elements") {
     commands<char, memories::in_band>{}.run(5000);
+    commands<char, crowded>{}.run(20'000);
     commands<std::uint64_t, memories::side_table>{}.run(5000);
 }
 
