@@ -34,17 +34,18 @@ file(REMOVE_RECURSE ${SCRATCH})
 file(MAKE_DIRECTORY ${SCRATCH})
 
 if(WAY STREQUAL "find_package")
-    run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/prefix)
-    run(${CMAKE_COMMAND} -E compare_files ${SOURCE}/LICENSE ${SCRATCH}/prefix/share/licenses/allot/LICENSE)
+    set(prefix "${SCRATCH}/a prefix")
+    run(${CMAKE_COMMAND} --install ${BUILD} --prefix "${prefix}")
+    run(${CMAKE_COMMAND} -E compare_files ${SOURCE}/LICENSE "${prefix}/share/licenses/allot/LICENSE")
     foreach(file allot_gdb.py allot_lldb.py allot_memory.py allot_views.py allot.natvis README.md)
         run(${CMAKE_COMMAND} -E compare_files ${SOURCE}/bindings/debuggers/${file}
-            ${SCRATCH}/prefix/share/allot/debuggers/${file})
+            "${prefix}/share/allot/debuggers/${file}")
     endforeach()
     set(toolkit)
     if(DEFINED ENV{CUDAToolkit_ROOT})
         set(toolkit -DCUDAToolkit_ROOT=$ENV{CUDAToolkit_ROOT})
     endif()
-    set(installed -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DALLOT_VERSION=${VERSION})
+    set(installed "-DCMAKE_PREFIX_PATH=${prefix}" -DALLOT_VERSION=${VERSION})
     build_and_run_consumer(${installed} ${toolkit})
     refuse_consumer("allot has no component openc (components: headers_only, boost, opencl, cuda, hip, vulkan, mpi, shmem)"
                     ${installed} -DALLOT_COMPONENTS=openc)
@@ -70,6 +71,25 @@ headers_only) and allot::headers_only need none" ${installed} -DALLOT_COMPONENTS
 
 elseif(WAY STREQUAL "add_subdirectory")
     build_and_run_consumer(-DALLOT_SOURCE=${SOURCE})
+
+elseif(WAY STREQUAL "fetch_content")
+    execute_process(COMMAND ${CMAKE_COMMAND} -E tar czf ${SCRATCH}/allot.tar.gz CMakeLists.txt LICENSE include bindings/debuggers
+                    WORKING_DIRECTORY ${SOURCE} COMMAND_ERROR_IS_FATAL ANY)
+    build_and_run_consumer(-DALLOT_ARCHIVE=${SCRATCH}/allot.tar.gz)
+
+elseif(WAY STREQUAL "pkg_config")
+    find_program(PKG_CONFIG pkg-config)
+    if(NOT PKG_CONFIG)
+        message("skipped: pkg-config is not installed (Debian: pkgconf)")
+        return()
+    endif()
+    run(${CMAKE_COMMAND} --install ${BUILD} --prefix "${SCRATCH}/first prefix")
+    file(RENAME "${SCRATCH}/first prefix" "${SCRATCH}/a prefix") # after the installation, it can be moved
+    set(ENV{PKG_CONFIG_PATH} "${SCRATCH}/a prefix/share/pkgconfig")
+    run(${PKG_CONFIG} --exact-version=${VERSION} allot)
+    run(${PKG_CONFIG} --validate allot)
+    run(sh -c "eval ${COMPILER} -std=c++20 $(${PKG_CONFIG} --cflags allot) -o consumer \
+        ${CMAKE_CURRENT_LIST_DIR}/consumer/main.cpp && ./consumer" WORKING_DIRECTORY ${SCRATCH})
 
 elseif(WAY STREQUAL "conan")
     # ./dev test --wide installs Conan into build/tools. Boost is the system's, so nothing is downloaded.
