@@ -171,16 +171,33 @@ private:
     snapshot made_{};
 };
 
-template <class Range>
-void append_ranges(const std::vector<Range>& ranges, std::vector<std::byte>& to) {
-    append_varint(ranges.size(), to);
+template <class Ranges, class Bytes>
+void append_ranges(const Ranges& ranges, Bytes& to) {
+    append_varint(std::size(ranges), to);
     std::uint64_t end = 0;
-    for (const Range& each : ranges) {
+    for (const auto& each : ranges) {
         append_varint(each.address - end, to);
         append_varint(each.size, to);
         if constexpr (requires { each.tag; }) append_varint(each.tag, to);
         end = each.end();
     }
+}
+
+/// Appends the file of a snapshot, or of an object with the same members, to a container of bytes.
+template <class Snapshot, class Bytes>
+void append_snapshot(const Snapshot& from, Bytes& to) {
+    const auto text = [&](std::string_view each) {
+        append_varint(each.size(), to);
+        append_text(each, to);
+    };
+    append_text(snapshot_format::magic, to);
+    text(from.allocator);
+    append_varint(from.tags.size(), to);
+    for (const auto& tag : from.tags) text(tag);
+    for (const auto counter : snapshot_format::counters) append_varint(from.statistics.*counter, to);
+    append_ranges(from.regions, to);
+    append_ranges(from.blocks, to);
+    append_ranges(from.holes, to);
 }
 
 /// The regions of an allocator, with integers for their addresses. Where addresses are handles, the regions follow one
@@ -325,18 +342,7 @@ template <allocator Allocator>
 /// Writes a snapshot. Precondition: the ranges of each list are in ascending order and do not overlap.
 [[nodiscard]] inline std::vector<std::byte> write_snapshot(const snapshot& from) {
     std::vector<std::byte> bytes;
-    const auto text = [&](std::string_view each) {
-        detail::append_varint(each.size(), bytes);
-        detail::append_text(each, bytes);
-    };
-    detail::append_text(detail::snapshot_format::magic, bytes);
-    text(from.allocator);
-    detail::append_varint(from.tags.size(), bytes);
-    for (const std::string& tag : from.tags) text(tag);
-    for (const auto counter : detail::snapshot_format::counters) detail::append_varint(from.statistics.*counter, bytes);
-    detail::append_ranges(from.regions, bytes);
-    detail::append_ranges(from.blocks, bytes);
-    detail::append_ranges(from.holes, bytes);
+    detail::append_snapshot(from, bytes);
     return bytes;
 }
 

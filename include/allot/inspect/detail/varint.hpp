@@ -10,20 +10,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// Appends a number.
-constexpr void append_varint(std::uint64_t value, std::vector<std::byte>& to) {
+/// Appends a number to a container of bytes.
+template <class Bytes>
+constexpr void append_varint(std::uint64_t value, Bytes& to) {
     for (; value >= 0x80; value >>= 7) to.push_back(static_cast<std::byte>(value | 0x80));
     to.push_back(static_cast<std::byte>(value));
 }
 
 /// Appends the bytes of a text.
-constexpr void append_text(std::string_view text, std::vector<std::byte>& to) {
+template <class Bytes>
+constexpr void append_text(std::string_view text, Bytes& to) {
     for (const char letter : text) to.push_back(static_cast<std::byte>(letter));
 }
 
