@@ -214,9 +214,12 @@ def with_metadata(data, content):
     return front.finish()
 
 
-def refuse_outside(data):
-    """Refuses a model with data behind the flatbuffer, whose position in the file is a number in the model."""
+def refuse_unsupported(data):
+    """Refuses a model of several subgraphs, for which the metadata has no form. Refuses a model with data behind the
+    flatbuffer, whose position in the file is a number in the model."""
     model = tflite_to_network.read_model(data)
+    if model.SubgraphsLength() != 1:
+        raise Refused(f"the model has {model.SubgraphsLength()} subgraphs; an offline plan is for models with one.")
     buffers = [model.Buffers(i) for i in range(model.BuffersLength())]
     operators = [model.Subgraphs(0).Operators(i) for i in range(model.Subgraphs(0).OperatorsLength())]
     if any(each.Offset() > 1 for each in buffers) or any(each.LargeCustomOptionsOffset() > 1 for each in operators):
@@ -227,7 +230,7 @@ def run(options):
     graph = tflite_to_network.load(options.model)
     data = options.model.read_bytes()
     with damage_is_refused():
-        refuse_outside(data)
+        refuse_unsupported(data)
     if not graph.tensors:
         raise Refused("the model has no tensors to plan.")
     for step, _ in options.scratch:

@@ -15,6 +15,8 @@ from models import Value, model, tflite  # noqa: E402
 import tflite_to_network  # noqa: E402
 
 ABS, ADD, CUSTOM = tflite.BuiltinOperator.ABS, tflite.BuiltinOperator.ADD, tflite.BuiltinOperator.CUSTOM
+IF, WHILE, ONCE = tflite.BuiltinOperator.IF, tflite.BuiltinOperator.WHILE, tflite.BuiltinOperator.CALL_ONCE
+BOOL = tflite.TensorType.BOOL
 INT8, INT4, STRING = tflite.TensorType.INT8, tflite.TensorType.INT4, tflite.TensorType.STRING
 
 
@@ -54,12 +56,49 @@ class TfliteToNetwork(unittest.TestCase):
             ["network tiny", "tensor 0 3 int8 3 x", "tensor 1 2 int4 3 y", "tensor 2 4 float32 scalar z", "input 0", "output 2",
              "step 0 ABS 0 -> 1", "step 1 ABS 1 -> 2"])
 
+    def test_a_loop(self):
+        # The condition and the body have their own tensors, which live between the two steps of WHILE.
+        values = [Value("x", [2]), Value("y", [2]), Value("z", [2])]
+        condition = ([Value("a", [2]), Value("less", [], BOOL)], [(ABS, [0], [1])], [0], [1], "cond")
+        body = ([Value("b", [2]), Value("c", [2])], [(ABS, [0], [1])], [0], [1], "body")
+        self.check(
+            model(values, [(ABS, [0], [1]), (WHILE, [1], [2], [1, 2])], [0], [2], others=[condition, body]),
+            ["network tiny", "tensor 0 8 float32 2 x", "tensor 1 8 float32 2 y", "tensor 2 8 float32 2 z",
+             "tensor 3 8 float32 2 a", "tensor 4 1 bool scalar less", "tensor 5 8 float32 2 b", "tensor 6 8 float32 2 c",
+             "input 0", "output 2", "step 0 ABS 0 -> 1", "step 1 WHILE 1 -> 2", "step 2 WHILE.cond -> 3", "step 3 ABS 3 -> 4",
+             "step 4 WHILE.cond 4 ->", "step 5 WHILE.body -> 5", "step 6 ABS 5 -> 6", "step 7 WHILE.body 6 ->",
+             "step 8 WHILE 1 2 ->"])
+
+    def test_branches_inside_of_a_branch(self):
+        values = [Value("x", [2]), Value("y", [2])]
+        same = ([Value("v", [2])], [], [0], [0])
+        outer = ([Value("p", [2]), Value("q", [2])], [(IF, [0], [1], [2, 3])], [0], [1])
+        status, text, errors = self.convert(model(values, [(IF, [0], [1], [1, 4])], [0], [1], others=[outer, same, same, same]))
+        self.assertEqual((status, errors), (0, ""))
+        self.assertEqual([line for line in text.splitlines() if line.startswith("step")],
+                         ["step 0 IF 0 -> 1", "step 1 IF.then -> 2", "step 2 IF 2 -> 3", "step 3 IF.then -> 4", "step 4 IF.then 4 ->",
+                          "step 5 IF.else -> 5", "step 6 IF.else 5 ->", "step 7 IF 2 3 ->", "step 8 IF.then 3 ->",
+                          "step 9 IF.else -> 6", "step 10 IF.else 6 ->", "step 11 IF 0 1 ->"])
+
+    def test_other_entry_points_are_left_out(self):
+        values, step = [Value("x", [2]), Value("y", [2])], [(ABS, [0], [1])]
+        status, text, errors = self.convert(model(values, step, [0], [1], others=[(values, step, [0], [1], "decode"),
+                                                                                   (values, step, [0], [1])]))
+        self.assertEqual((status, len(text.splitlines()), errors.count("\n")), (0, 7, 1))
+        self.assertIn("left out, because no operator calls it: decode, subgraph 2", errors)
+
+    def test_wrong_calls(self):
+        values = [Value("x", [2]), Value("y", [2])]
+        same = ([Value("v", [2])], [], [0], [0])
+        self.check_refused(model(values, [(IF, [0], [1], [1, 1])], [0], [1], others=[same]), "subgraph 1 is called more than once")
+        self.check_refused(model(values, [(IF, [0], [1], [1, 2])], [0], [1], others=[same]), "IF.else calls subgraph 2, which does not")
+        self.check_refused(model(values, [(ONCE, [0], [1], [0])], [0], [1]), "subgraph 0 is called more than once")
+
     def test_errors(self):
         good = [Value("x", [2]), Value("y", [2])]
         step = [(ABS, [0], [1])]
         self.check_refused(b"", "this is not a TensorFlow Lite file")
         self.check_refused(b"nonsense, and more of it", "this is not a TensorFlow Lite file")
-        self.check_refused(model(good, step, [0], [1], subgraphs=2), "the model has 2 subgraphs")
         self.check_refused(model([Value("x", [2, -1]), good[1]], step, [0], [1]), "'x' has a dimension that the model does not state")
         self.check_refused(model([Value("x", [2], STRING), good[1]], step, [0], [1]), "'x' is of type string")
         self.check_refused(model(good, step, [], [1]), "ABS reads tensor 0 before any operator has written it")

@@ -89,7 +89,7 @@ inline void add_theirs(advice& made, const input& given) {
     add("ONNX Runtime: memory pattern", rules::onnx_runtime(of));
     add("ExecuTorch: greedy", rules::executorch(of));
     add("TFLite Micro: greedy", rules::tflite_micro(of));
-    add("greedy by size (TensorFlow Lite)", rules::by_size(of));
+    add("greedy by size (TensorFlow Lite)", rules::tflite(of));
 }
 
 /// Adds the bytes outside a fast memory of each size in `made.fast`.

@@ -89,6 +89,15 @@ class Rules(Advisor):
         self.assertEqual(found["TFLite Micro: greedy"], 50)
         self.assertEqual(found["lower bound of every plan"], 45)  # p, q, r and s live together
 
+    def test_buffers_that_live_all_the_time_come_first(self):
+        # s lives all the time: s at 0, c at 3, b at 3, a at 6: 8 bytes. Largest first: c at 0, s at 4, b at 0, and the gap between
+        # b and s has 1 byte, so that a is at 7: 9 bytes. With a fast memory, the largest buffer is the first one: of 8 bytes
+        # it holds all but a.
+        rows = table("a,3,5,2 b,2,5,3 c,1,2,4 s,0,5,3")
+        self.assertEqual(self.planners(rows)["greedy by size (TensorFlow Lite)"], 8)
+        told = self.advice("--fast", "8", self.file("t.csv", rows))[1]
+        self.assertEqual({row["name"]: row["bytes"] for row in told["outside"]}["greedy by size"], [2])
+
     def test_equal_sizes(self):
         # a [0, 1), b [1, 3), c [2, 5), d [4, 6), e [0, 6), all of one size. e lives with all of them.
         # TFLite Micro places the last one first: e 0, d 1, c 2, b 1, a 1: 3 units, and the bound is 3 units.

@@ -22,13 +22,14 @@ constexpr const char* help = R"(usage: memory_advisor [OPTIONS] FILE
 
 Compares the memory that common planners need for the same buffers with that of allot's planner, and with the lower bound.
 
-FILE is a network (.network), a trace (ALTR1), an event log (ALEV1), a snapshot (ALSN1), or a table whose first line is
-id,lower,upper,size or id,lower,upper,size,alignment.
+FILE is a network (.network), a trace (ALTR1), an event log (ALEV1), a snapshot (ALSN1), or a table. The first line of a
+table is id,lower,upper,size[,alignment][,paged].
 
   --align BYTES     least alignment of all buffers; their sizes are rounded up to it (default: 16 for a network, else 1)
   --fast BYTES      size of a fast memory before a slow one; may be repeated (default: 75 %, 50 % and 25 % of the bound)
   --held BYTES      add a row for the bytes that a program holds now, for example PyTorch's max_memory_reserved
-  --pages BYTES     add a row for a plan in pages of this size
+  --pages BYTES     add a row for a plan in pages of this size. In a table with a column "paged", only buffers with 1 may
+                    lie in pages
   --svg FILE        write a picture
   --json            print the result as one line of JSON
   --help            print this text
@@ -52,39 +53,29 @@ struct options {
     return value;
 }
 
-[[nodiscard]] options parse(const std::vector<std::string>& arguments) {
+[[nodiscard]] options parse(demo::arguments given) {
     options chosen;
-    for (std::size_t i = 0; i != arguments.size(); ++i) {
-        const std::string& argument = arguments[i];
-        const std::size_t equals = argument.find('=');
-        const std::string name = argument.substr(0, equals);
-        const auto value = [&] {
-            if (equals != std::string::npos) return argument.substr(equals + 1);
-            if (i + 1 == arguments.size()) throw usage_error{name + " needs a value"};
-            return arguments[++i];
-        };
-        if (argument.empty() || argument[0] != '-') {
-            if (!chosen.file.empty())
-                throw usage_error{"more than one file is given: " + chosen.file + " and " + argument};
-            chosen.file = argument;
-        } else if (name == "--align") {
-            chosen.align = planner::bytes_of(value());
+    while (given.next()) {
+        if (given.is_file()) {
+            given.only_file(chosen.file);
+        } else if (given.is("--align")) {
+            chosen.align = planner::bytes_of(given.value());
             if (!allot::is_alignment(*chosen.align))
                 throw usage_error{"the alignment " + std::to_string(*chosen.align) + " is not a power of two"};
-        } else if (name == "--fast") {
-            chosen.fast.push_back(positive_bytes(value()));
-        } else if (name == "--held") {
-            chosen.held = positive_bytes(value());
-        } else if (name == "--pages") {
-            chosen.page = positive_bytes(value());
-        } else if (name == "--svg") {
-            chosen.svg = value();
-        } else if (argument == "--json") {
+        } else if (given.is("--fast")) {
+            chosen.fast.push_back(positive_bytes(given.value()));
+        } else if (given.is("--held")) {
+            chosen.held = positive_bytes(given.value());
+        } else if (given.is("--pages")) {
+            chosen.page = positive_bytes(given.value());
+        } else if (given.is("--svg")) {
+            chosen.svg = given.value();
+        } else if (given.is_flag("--json")) {
             chosen.json = true;
-        } else if (argument == "--help" || argument == "-h") {
+        } else if (given.is_help()) {
             chosen.help = true;
         } else {
-            throw usage_error{"unknown option " + argument};
+            given.refuse();
         }
     }
     if (!chosen.help && chosen.file.empty()) throw usage_error{"no file is given"};
@@ -235,7 +226,7 @@ int describe(const allot::snapshot& state, const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-    const options chosen = parse({argv + 1, argv + argc});
+    const options chosen = parse(demo::arguments{{argv + 1, argv + argc}});
     if (chosen.help) {
         std::cout << help;
         return 0;

@@ -13,7 +13,8 @@
 //
 // | function | rule |
 // |---|---|
-// | `by_size` | TensorFlow Lite, and "greedy by size" of Pisarchyk and Lee, arXiv 2001.03288: largest first, smallest gap |
+// | `by_size` | "greedy by size" of Pisarchyk and Lee, arXiv 2001.03288: largest first, smallest gap |
+// | `tflite` | `ArenaPlanner`: the same, but buffers that live all the time come first |
 // | `tflite_micro` | `GreedyMemoryPlanner`: largest first, of equal sizes the last one first; lowest gap |
 // | `executorch` | `greedy` of `exir/memory_planning.py`: largest first, into objects of fixed size that lie side by side |
 // | `tvm_relax` | `StaticPlanBlockMemory`: in the order of the program, into tokens that are free, of 1/16 to 16 times the size |
@@ -129,11 +130,28 @@ template <class Before>
     return made;
 }
 
+/// Whether buffer `a` is larger than `b`, or of the same size and earlier.
+[[nodiscard]] inline bool larger(buffers of, std::size_t a, std::size_t b) {
+    return of[a].size != of[b].size ? of[a].size > of[b].size : of[a].live.from < of[b].live.from;
+}
+
 [[nodiscard]] inline layout by_size(buffers of, std::span<const std::uint64_t> capacities = {}) {
-    const auto before = [&](std::size_t a, std::size_t b) {
-        return of[a].size != of[b].size ? of[a].size > of[b].size : of[a].live.from < of[b].live.from;
+    return in_order(of, sorted(of, [&](auto a, auto b) { return larger(of, a, b); }), gap::best, capacities);
+}
+
+/// Buffers that live from the first step to the last one come first, in their own order.
+[[nodiscard]] inline layout tflite(buffers of) {
+    allot::lifetime all{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
+    for (const allot::plan_buffer& each : of)
+        all = {std::min(all.from, each.live.from), std::max(all.until, each.live.until)};
+    const auto lives_always = [&](std::size_t i) {
+        return of[i].live.from == all.from && of[i].live.until == all.until;
     };
-    return in_order(of, sorted(of, before), gap::best, capacities);
+    const auto before = [&](std::size_t a, std::size_t b) {
+        if (lives_always(a) || lives_always(b)) return lives_always(a) && !lives_always(b);
+        return larger(of, a, b);
+    };
+    return in_order(of, sorted(of, before), gap::best);
 }
 
 [[nodiscard]] inline layout tflite_micro(buffers of) {

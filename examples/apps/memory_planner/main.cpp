@@ -133,7 +133,7 @@ void write_file(const std::string& path, Write write) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-    const options chosen = parse({argv + 1, argv + argc});
+    const options chosen = parse(demo::arguments{{argv + 1, argv + argc}});
     if (chosen.help) {
         std::cout << help;
         return 0;

@@ -2,12 +2,12 @@
 // options: parses the command line.
 #pragma once
 
+#include "../network_demo/arguments.hpp"
 #include "input.hpp"
 
 #include <charconv>
 #include <cmath>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,9 +22,7 @@ struct options {
     bool moves = false, json = false, help = false;
 };
 
-struct usage_error : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
+using demo::usage_error;
 
 /// Returns the bytes of a text such as 65536, 64KiB, 1MiB or 2GiB.
 [[nodiscard]] inline std::uint64_t bytes_of(std::string_view text) {
@@ -66,28 +64,18 @@ struct usage_error : std::runtime_error {
     return made;
 }
 
-[[nodiscard]] inline options parse(const std::vector<std::string>& arguments) {
+[[nodiscard]] inline options parse(demo::arguments given) {
     options chosen;
-    for (std::size_t i = 0; i != arguments.size(); ++i) {
-        const std::string& argument = arguments[i];
-        const std::size_t equals = argument.find('=');
-        const std::string name = argument.substr(0, equals);
-        const auto value = [&] {
-            if (equals != std::string::npos) return argument.substr(equals + 1);
-            if (i + 1 == arguments.size()) throw usage_error{name + " needs a value"};
-            return arguments[++i];
-        };
-        if (argument.empty() || argument[0] != '-') {
-            if (!chosen.file.empty())
-                throw usage_error{"more than one file is given: " + chosen.file + " and " + argument};
-            chosen.file = argument;
-        } else if (name == "--capacity") {
-            chosen.capacity = bytes_of(value());
-        } else if (name == "--pages") {
-            chosen.pages = bytes_of(value());
+    while (given.next()) {
+        if (given.is_file()) {
+            given.only_file(chosen.file);
+        } else if (given.is("--capacity")) {
+            chosen.capacity = bytes_of(given.value());
+        } else if (given.is("--pages")) {
+            chosen.pages = bytes_of(given.value());
             if (*chosen.pages == 0) throw usage_error{"a page must have at least one byte"};
-        } else if (name == "--memory") {
-            const memory fresh = memory_of(value());
+        } else if (given.is("--memory")) {
+            const memory fresh = memory_of(given.value());
             for (const memory& other : chosen.memories)
                 if (other.name == fresh.name) throw usage_error{"memory \"" + fresh.name + "\" is given twice"};
             chosen.memories.push_back(fresh);
@@ -95,20 +83,20 @@ struct usage_error : std::runtime_error {
             if (const std::size_t last = chosen.memories.size() - 1; last != 0 && cost(last) < cost(last - 1))
                 throw usage_error{"memory \"" + fresh.name +
                                   "\" costs less than the previous one; give memories in ascending order of cost"};
-        } else if (name == "--budget") {
-            chosen.budget = seconds_of(value());
-        } else if (name == "--out") {
-            chosen.out = value();
-        } else if (name == "--svg") {
-            chosen.svg = value();
-        } else if (argument == "--moves") {
+        } else if (given.is("--budget")) {
+            chosen.budget = seconds_of(given.value());
+        } else if (given.is("--out")) {
+            chosen.out = given.value();
+        } else if (given.is("--svg")) {
+            chosen.svg = given.value();
+        } else if (given.is_flag("--moves")) {
             chosen.moves = true;
-        } else if (argument == "--json") {
+        } else if (given.is_flag("--json")) {
             chosen.json = true;
-        } else if (argument == "--help" || argument == "-h") {
+        } else if (given.is_help()) {
             chosen.help = true;
         } else {
-            throw usage_error{"unknown option " + argument};
+            given.refuse();
         }
     }
     if (chosen.help) return chosen;

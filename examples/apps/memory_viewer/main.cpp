@@ -103,7 +103,7 @@ int run(const options& chosen) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-    const options chosen = parse({argv + 1, argv + argc});
+    const options chosen = parse(demo::arguments{{argv + 1, argv + argc}});
     if (chosen.help) {
         std::cout << help;
         return 0;

@@ -2,9 +2,11 @@
 // options: parses the command line.
 #pragma once
 
-#include <stdexcept>
+#include "../network_demo/arguments.hpp"
+
+#include <algorithm>
+#include <iterator>
 #include <string>
-#include <vector>
 
 namespace viewer {
 
@@ -15,11 +17,9 @@ struct options {
     bool help = false;
 };
 
-struct usage_error : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
+using demo::usage_error;
 
-[[nodiscard]] inline options parse(const std::vector<std::string>& arguments) {
+[[nodiscard]] inline options parse(demo::arguments given) {
     options chosen;
     struct {
         const char* name;
@@ -33,28 +33,17 @@ struct usage_error : std::runtime_error {
                             {"--pytorch", chosen.pytorch},
                             {"--vma", chosen.vma},
                             {"--at", chosen.at}};
-    for (std::size_t i = 0; i != arguments.size(); ++i) {
-        const std::string& argument = arguments[i];
-        const std::size_t equals = argument.find('=');
-        if (argument.empty() || argument[0] != '-') {
-            if (!chosen.file.empty())
-                throw usage_error{"more than one file is given: " + chosen.file + " and " + argument};
-            chosen.file = argument;
-            continue;
-        }
-        if (argument == "--help" || argument == "-h") {
+    while (given.next()) {
+        if (given.is_file()) {
+            given.only_file(chosen.file);
+        } else if (given.is_help()) {
             chosen.help = true;
-            continue;
+        } else {
+            const auto known = std::find_if(std::begin(with_value), std::end(with_value),
+                                            [&](const auto& each) { return given.is(each.name); });
+            if (known == std::end(with_value)) given.refuse();
+            known->value = given.value();
         }
-        bool known = false;
-        for (const auto& [name, value] : with_value) {
-            if (argument.substr(0, equals) != name) continue;
-            known = true;
-            if (equals == std::string::npos && i + 1 == arguments.size())
-                throw usage_error{argument + " needs a value"};
-            value = equals != std::string::npos ? argument.substr(equals + 1) : arguments[++i];
-        }
-        if (!known) throw usage_error{"unknown option " + argument};
     }
     if (chosen.help) return chosen;
     if (chosen.file.empty()) throw usage_error{"no file is given"};

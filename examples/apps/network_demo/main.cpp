@@ -4,6 +4,7 @@
 //     network_demo --svg pictures squeezenet.network alexnet.network
 //
 // Every network runs in every memory; all digests must be equal. See `network_demo --help`.
+#include "arguments.hpp"
 #include "buckets.hpp"
 #include "host_memory.hpp"
 #include "optional_memories.hpp"
@@ -63,36 +64,26 @@ struct options {
     bool help = false;
 };
 
-struct usage_error : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
+using demo::usage_error;
 
-[[nodiscard]] options parse(const std::vector<std::string>& arguments) {
+[[nodiscard]] options parse(demo::arguments given) {
     options chosen;
-    for (std::size_t i = 0; i != arguments.size(); ++i) {
-        const std::string& argument = arguments[i];
-        const std::size_t equals = argument.find('=');
-        const std::string name = argument.substr(0, equals);
-        const auto value = [&] {
-            if (equals != std::string::npos) return argument.substr(equals + 1);
-            if (i + 1 == arguments.size()) throw usage_error{name + " needs a value"};
-            return arguments[++i];
-        };
-        if (argument.empty() || argument[0] != '-') {
-            chosen.files.push_back(argument);
-        } else if (name == "--svg") {
-            chosen.svg = value();
-        } else if (name == "--json") {
-            chosen.json = value();
-        } else if (name == "--memory") {
-            chosen.memories.push_back(value());
+    while (given.next()) {
+        if (given.is_file()) {
+            chosen.files.push_back(given.text());
+        } else if (given.is("--svg")) {
+            chosen.svg = given.value();
+        } else if (given.is("--json")) {
+            chosen.json = given.value();
+        } else if (given.is("--memory")) {
+            chosen.memories.push_back(given.value());
             const std::vector<std::string> names = names_of_memories(false);
             if (std::find(names.begin(), names.end(), chosen.memories.back()) == names.end())
                 throw usage_error{"unknown memory \"" + chosen.memories.back() + "\""};
-        } else if (argument == "--help" || argument == "-h") {
+        } else if (given.is_help()) {
             chosen.help = true;
         } else {
-            throw usage_error{"unknown option " + argument};
+            given.refuse();
         }
     }
     if (chosen.memories.empty()) chosen.memories = names_of_memories(true);
@@ -292,7 +283,7 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) try {
-    const options chosen = parse({argv + 1, argv + argc});
+    const options chosen = parse(demo::arguments{{argv + 1, argv + argc}});
     if (chosen.help) {
         std::cout << help;
         return 0;

@@ -8,11 +8,23 @@ The tensors of the network are those that an interpreter places in its arena, in
 nor variables, nor tensors of size 0. The steps are the operators. Buffers that a kernel requests for itself (scratch
 buffers) are not in the file: only the kernel knows them.
 
-A model of several subgraphs, a tensor of unknown size and a damaged file are errors: one sentence on standard error, exit
+The operators of a subgraph that IF, WHILE or CALL_ONCE calls are between two steps of the caller, as in TensorFlow Lite Micro:
+
+    WHILE          reads its inputs, writes its outputs      both live until the last step
+    WHILE.cond     writes the inputs of the condition
+    …              the operators of the condition
+    WHILE.cond     reads the outputs of the condition
+    WHILE.body     …                                         in the same way
+    WHILE          reads its inputs and outputs
+
+Other subgraphs are entry points of their own. They are left out, which a line on standard error states.
+
+A tensor of unknown size, a subgraph that is called twice and a damaged file are errors: one sentence on standard error, exit
 status 1. Requires the Python packages tflite and flatbuffers, which ./dev installs into build/tools/tflite.
 """
 
 import argparse
+import bisect
 import contextlib
 import math
 import re
@@ -28,8 +40,8 @@ except ImportError:
              "flatbuffers==25.12.19).")
 
 # Bits of each element type, by TensorFlow Lite's number.
-ELEMENT_BITS = {0: 32, 1: 16, 2: 32, 3: 8, 4: 64, 6: 8, 7: 16, 8: 64, 9: 8, 10: 64, 11: 128, 12: 64, 15: 32, 16: 16, 17: 4,
-                18: 16, 19: 2}
+ELEMENT_BITS = {0: 32, 1: 16, 2: 32, 3: 8, 4: 64, 6: 8, 7: 16, 8: 64, 9: 8, 10: 64, 11: 128, 12: 64, 13: 32, 15: 32, 16: 16,
+                17: 4, 18: 16, 19: 2}
 NAMES = {number: name.lower() for name, number in vars(tflite.TensorType).items() if isinstance(number, int)}
 OPERATORS = {number: name for name, number in vars(tflite.BuiltinOperator).items() if isinstance(number, int)}
 
@@ -39,7 +51,7 @@ class Refused(Exception):
 
 
 class Tensor(NamedTuple):
-    index: int  # in the model
+    index: int  # in the model: those of subgraph 0 come first
     size: int   # in bytes
     dtype: str
     shape: List[int]
@@ -58,6 +70,7 @@ class Graph(NamedTuple):
     outputs: List[int]
     steps: List[Step]
     count: int  # of all tensors of the model
+    left_out: List[str]  # the names of the subgraphs that no operator calls
 
 
 def read_model(data):
@@ -66,16 +79,29 @@ def read_model(data):
     return tflite.Model.GetRootAs(data)
 
 
-def operator_of(model, operator):
+def code_of(model, operator):
+    """Returns the number of an operator, and its name."""
     code = model.OperatorCodes(operator.OpcodeIndex())
     number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
     if number == tflite.BuiltinOperator.CUSTOM and code.CustomCode():
-        return code.CustomCode().decode(errors="replace")
-    return OPERATORS.get(number, f"operator_{number}")
+        return number, code.CustomCode().decode(errors="replace")
+    return number, OPERATORS.get(number, f"operator_{number}")
 
 
-def tensor_of(subgraph, index):
-    tensor = subgraph.Tensors(index)
+def calls_of(number, operator):
+    """Returns the names of the parts of an operator that calls subgraphs, and the numbers of these subgraphs."""
+    kinds = {tflite.BuiltinOperator.IF: (tflite.IfOptions, ["Then", "Else"]),
+             tflite.BuiltinOperator.WHILE: (tflite.WhileOptions, ["Cond", "Body"]),
+             tflite.BuiltinOperator.CALL_ONCE: (tflite.CallOnceOptions, ["Init"])}
+    if number not in kinds or operator.BuiltinOptions() is None:
+        return []
+    kind, parts = kinds[number]
+    options = kind()
+    options.Init(operator.BuiltinOptions().Bytes, operator.BuiltinOptions().Pos)
+    return [(part.lower(), getattr(options, part + "SubgraphIndex")()) for part in parts]
+
+
+def tensor_of(tensor, index):
     name = (tensor.Name() or b"").decode(errors="replace") or f"tensor_{index}"
     shape = [tensor.Shape(i) for i in range(tensor.ShapeLength())]
     if tensor.Type() not in ELEMENT_BITS:
@@ -91,40 +117,87 @@ def is_constant(model, tensor):
     return buffer.DataLength() != 0 or buffer.Offset() > 1  # 1: a placeholder of the converter
 
 
-def graph_of(data):
-    """Returns the tensors in the arena and the operators of a model."""
-    model = read_model(data)
-    if model.SubgraphsLength() != 1:
-        raise Refused(f"the model has {model.SubgraphsLength()} subgraphs; only models with one are supported.")
-    subgraph = model.Subgraphs(0)
-    indexes = lambda length, get: [get(i) for i in range(length) if get(i) >= 0]  # noqa: E731; -1: omitted
-    inputs = indexes(subgraph.InputsLength(), subgraph.Inputs)
-    outputs = list(dict.fromkeys(indexes(subgraph.OutputsLength(), subgraph.Outputs)))
-    steps = []
-    for i in range(subgraph.OperatorsLength()):
-        operator = subgraph.Operators(i)
-        steps.append(Step(operator_of(model, operator), indexes(operator.InputsLength(), operator.Inputs),
-                          indexes(operator.OutputsLength(), operator.Outputs)))
-    used = {index for step in steps for index in (*step.reads, *step.writes)} | {*inputs, *outputs}
-    placed = []
-    for index in sorted(used):
-        tensor = subgraph.Tensors(index)
-        if tensor.IsVariable() or is_constant(model, tensor):
-            continue
-        if (found := tensor_of(subgraph, index)).size != 0:
-            placed.append(found)
-    kept = {tensor.index for tensor in placed}
-    written = set(inputs)
-    for step in steps:
+class Program:
+    """The operators of a model in the order in which they run, with those of the subgraphs that they call."""
+
+    def __init__(self, model):
+        self.model = model
+        self.starts = [0]  # of the tensors of each subgraph
+        for number in range(model.SubgraphsLength()):
+            self.starts.append(self.starts[-1] + model.Subgraphs(number).TensorsLength())
+        self.steps = []
+        self.called = set()
+        self.inputs, self.outputs = self.add(0)
+
+    def add(self, number, caller=""):
+        """Adds the operators of a subgraph. Returns its inputs and outputs."""
+        if not 0 <= number < self.model.SubgraphsLength():
+            raise Refused(f"the operator {caller} calls subgraph {number}, which does not exist.")
+        if number in self.called:
+            raise Refused(f"subgraph {number} is called more than once; each call would need its own buffers.")
+        self.called.add(number)
+        subgraph, start = self.model.Subgraphs(number), self.starts[number]
+        indexes = lambda length, get: [start + get(i) for i in range(length) if get(i) >= 0]  # noqa: E731; -1: omitted
+        inputs = indexes(subgraph.InputsLength(), subgraph.Inputs)
+        outputs = list(dict.fromkeys(indexes(subgraph.OutputsLength(), subgraph.Outputs)))
+        if caller:
+            self.steps.append(Step(caller, [], inputs))
+        for i in range(subgraph.OperatorsLength()):
+            operator = subgraph.Operators(i)
+            code, name = code_of(self.model, operator)
+            reads = indexes(operator.InputsLength(), operator.Inputs)
+            writes = indexes(operator.OutputsLength(), operator.Outputs)
+            self.steps.append(Step(name, reads, writes))
+            if calls := calls_of(code, operator):
+                for part, called in calls:
+                    self.add(called, f"{name}.{part}")
+                self.steps.append(Step(name, [*reads, *writes], []))
+        if caller:
+            self.steps.append(Step(caller, outputs, []))
+        return inputs, outputs
+
+    def tensor(self, index):
+        """Returns the tensor, and its index in its subgraph."""
+        number = bisect.bisect_right(self.starts, index) - 1
+        return self.model.Subgraphs(number).Tensors(index - self.starts[number]), index - self.starts[number]
+
+    def left_out(self):
+        names = [self.model.Subgraphs(number).Name() or f"subgraph {number}".encode()
+                 for number in range(self.model.SubgraphsLength()) if number not in self.called]
+        return [name.decode(errors="replace") for name in names]
+
+
+def refuse_unwritten(program, kept):
+    """Refuses a model in which a tensor of the arena has no contents."""
+    written = set(program.inputs)
+    for step in program.steps:
         for index in step.reads:
             if index in kept and index not in written:
                 raise Refused(f"the operator {step.operator} reads tensor {index} before any operator has written it.")
         written |= set(step.writes)
     if missing := kept - written:
         raise Refused(f"the model returns tensor {min(missing)}, which no operator writes.")
-    return Graph(placed, [i for i in inputs if i in kept], [i for i in outputs if i in kept],
+
+
+def graph_of(data):
+    """Returns the tensors in the arena and the operators of a model."""
+    model = read_model(data)
+    if model.SubgraphsLength() == 0:
+        raise Refused("the model has no subgraphs.")
+    program = Program(model)
+    used = {index for step in program.steps for index in (*step.reads, *step.writes)} | {*program.inputs, *program.outputs}
+    placed = []
+    for index in sorted(used):
+        tensor, number = program.tensor(index)
+        if tensor.IsVariable() or is_constant(model, tensor):
+            continue
+        if (found := tensor_of(tensor, number)._replace(index=index)).size != 0:
+            placed.append(found)
+    kept = {tensor.index for tensor in placed}
+    refuse_unwritten(program, kept)
+    return Graph(placed, [i for i in program.inputs if i in kept], [i for i in program.outputs if i in kept],
                  [Step(step.operator, [i for i in step.reads if i in kept], [i for i in step.writes if i in kept])
-                  for step in steps], subgraph.TensorsLength())
+                  for step in program.steps], program.starts[-1], program.left_out())
 
 
 def one_word(text):
@@ -167,7 +240,11 @@ def main(arguments=None):
     parser.add_argument("file", type=Path, metavar="FILE", help="a TensorFlow Lite model")
     path = parser.parse_args(arguments).file
     try:
-        sys.stdout.write(text_of(load(path), path.stem, path.name))
+        graph = load(path)
+        if graph.left_out:
+            print(f"tflite_to_network.py: {path}: left out, because no operator calls it: {', '.join(graph.left_out)}",
+                  file=sys.stderr)
+        sys.stdout.write(text_of(graph, path.stem, path.name))
     except (Refused, OSError) as error:
         print(f"tflite_to_network.py: {path}: {error}", file=sys.stderr)
         return 1

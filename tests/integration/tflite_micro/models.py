@@ -62,11 +62,27 @@ def tensor(builder, value, number):
     return tflite.TensorEnd(builder)
 
 
-def operator(builder, code, reads, writes):
+def options_of(builder, kind, called):
+    """Writes the options of IF, WHILE or CALL_ONCE: the numbers of the subgraphs that it calls."""
+    parts = {"If": ["Then", "Else"], "While": ["Cond", "Body"], "CallOnce": ["Init"]}[kind]
+    getattr(tflite, f"{kind}OptionsStart")(builder)
+    for part, number in zip(parts, called):
+        getattr(tflite, f"{kind}OptionsAdd{part}SubgraphIndex")(builder, number)
+    return getattr(tflite, f"{kind}OptionsEnd")(builder)
+
+
+KINDS = {tflite.BuiltinOperator.IF: "If", tflite.BuiltinOperator.WHILE: "While", tflite.BuiltinOperator.CALL_ONCE: "CallOnce"}
+
+
+def operator(builder, index, code, reads, writes, called=()):
     reads = integers(builder, tflite.OperatorStartInputsVector, reads)
     writes = integers(builder, tflite.OperatorStartOutputsVector, writes)
+    options = options_of(builder, KINDS[code], called) if called else None
     tflite.OperatorStart(builder)
-    tflite.OperatorAddOpcodeIndex(builder, code)
+    if called:
+        tflite.OperatorAddBuiltinOptionsType(builder, getattr(tflite.BuiltinOptions, f"{KINDS[code]}Options"))
+        tflite.OperatorAddBuiltinOptions(builder, options)
+    tflite.OperatorAddOpcodeIndex(builder, index)
     tflite.OperatorAddInputs(builder, reads)
     tflite.OperatorAddOutputs(builder, writes)
     return tflite.OperatorEnd(builder)
@@ -80,9 +96,10 @@ def operator_code(builder, number):
     return tflite.OperatorCodeEnd(builder)
 
 
-def subgraph(builder, values, steps, codes, inputs, outputs):
+def subgraph(builder, codes, values, steps, inputs, outputs, name=""):
+    name = builder.CreateString(name) if name else None
     tensors = [tensor(builder, value, 1 + i if value.data else 0) for i, value in enumerate(values)]
-    operators = [operator(builder, codes.index(code), reads, writes) for code, reads, writes in steps]
+    operators = [operator(builder, codes.index(step[0]), *step) for step in steps]
     tensors = vector(builder, tflite.SubGraphStartTensorsVector, tensors)
     operators = vector(builder, tflite.SubGraphStartOperatorsVector, operators)
     inputs = integers(builder, tflite.SubGraphStartInputsVector, inputs)
@@ -92,14 +109,18 @@ def subgraph(builder, values, steps, codes, inputs, outputs):
     tflite.SubGraphAddInputs(builder, inputs)
     tflite.SubGraphAddOutputs(builder, outputs)
     tflite.SubGraphAddOperators(builder, operators)
+    if name:
+        tflite.SubGraphAddName(builder, name)
     return tflite.SubGraphEnd(builder)
 
 
-def model(values, steps, inputs, outputs, metadata=(), subgraphs=1):
-    """Returns a model. steps: pairs of an operator's number and its inputs and outputs. metadata: names and contents."""
+def model(values, steps, inputs, outputs, metadata=(), others=()):
+    """Returns a model. steps: an operator's number, its inputs, its outputs, and the subgraphs that it calls. metadata:
+    names and contents. others: values, steps, inputs, outputs and name of each further subgraph, without constants."""
     builder = flatbuffers.Builder(1024)
-    codes = sorted({code for code, _, _ in steps})
-    graphs = [subgraph(builder, values, steps, codes, inputs, outputs) for _ in range(subgraphs)]
+    graphs = [(values, steps, inputs, outputs), *others]
+    codes = sorted({step[0] for graph in graphs for step in graph[1]})
+    graphs = [subgraph(builder, codes, *graph) for graph in graphs]
     contents = [b"", *(value.data for value in values), *(content for _, content in metadata)]
     buffers = vector(builder, tflite.ModelStartBuffersVector, [buffer(builder, content) for content in contents])
     entries = []

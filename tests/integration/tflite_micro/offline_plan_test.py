@@ -143,7 +143,7 @@ class OfflinePlan(unittest.TestCase):
         good = model(VALUES, STEPS, [2], [5])
         for data, options, status, reason in [
             (b"nonsense", [], 1, "this is not a TensorFlow Lite file"),
-            (model(VALUES, STEPS, [2], [5], subgraphs=2), [], 1, "the model has 2 subgraphs"),
+            (model(VALUES, STEPS, [2], [5], others=[([VALUES[2]], [], [0], [0])]), [], 1, "the model has 2 subgraphs"),
             (model([Value("w", [1], data=bytes(4))], [], [], []), [], 1, "the model has no tensors to plan"),
             (good, ["--scratch", "4:16"], 1, "the model has no operator 4; the last one is 3"),
             (good, ["--scratch", "16"], 2, "'16' is not STEP:BYTES"),
