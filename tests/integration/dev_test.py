@@ -79,6 +79,7 @@ class Dev(unittest.TestCase):
             (["demo", "nowhere.onnx"], "file not found: nowhere.onnx"),
             (["demo", "--memory"], "--memory needs a value"),
             (["demo", "--dim", "n=1"], "--dim requires an ONNX file"),
+            (["advise", "tiny.tflite", "--shape", "x=1x2"], "--shape requires an ONNX file"),
             (["record"], "./dev record needs a program"),
             (["record", "--out"], "--out needs a file"),
             (["record", "--nonsense", "true"], "unknown option --nonsense"),
@@ -141,8 +142,9 @@ class Dev(unittest.TestCase):
             self.assertTrue(self.dev(command, name, exits_with=2).stderr.endswith("why\n"))
 
     def test_advice_on_models_and_recordings(self):
-        done = self.dev("advise", "tiny.onnx", "--dim", "n=2", "--fast", "4KiB", "--json")
-        self.assertEqual((self.root / NETWORK).read_text(), f"onnx_to_network.py --dim=n=2 {self.elsewhere}/tiny.onnx\n")
+        done = self.dev("advise", "tiny.onnx", "--dim", "n=2", "--shape", "x=1x2", "--fast", "4KiB", "--json")
+        self.assertEqual((self.root / NETWORK).read_text(),
+                         f"onnx_to_network.py --dim=n=2 --shape=x=1x2 {self.elsewhere}/tiny.onnx\n")
         self.assertEqual(done.stdout, f"memory_advisor --fast=4KiB --json --svg build/advice/tiny.network.svg {NETWORK}\n")
         self.assertIn(f"picture: {self.root}/build/advice/tiny.network.svg\n", done.stderr)
         done = self.dev("advise", "--svg=o.svg", "tiny.tflite")

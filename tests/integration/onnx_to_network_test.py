@@ -131,6 +131,46 @@ class OnnxToNetwork(unittest.TestCase):
              "step 0 Relu 0 -> 1"],
             "--dim", "batch=3")
 
+    def test_all_dimensions_of_a_tensor_are_reported_at_once(self):
+        symbolic = model([node("Relu", ["x"], ["y"])], [value("x", "n", 4, "m", "n")], [value("y", "n", 4, "m", "n")])
+        self.check_refused(symbolic, "'x' has the shape nx4xmxn; set its dimensions with --dim n=VALUE --dim m=VALUE or with "
+                           "--shape x=VALUEx4xVALUExVALUE.")
+
+    def test_a_shape_replaces_dimensions_without_names(self):
+        # Exporters write -1, or the same name for different dimensions.
+        unnamed = model([node("Relu", ["x"], ["y"])], [value("x", -1, "?", "?")], [value("y", -1, "?", "?")])
+        self.check_refused(unnamed, "'x' has the shape ?x?x?", "--shape x=VALUExVALUExVALUE")
+        self.check(
+            unnamed,
+            ["network tiny", "tensor 0 24 float32 1x2x3 x", "tensor 1 24 float32 1x2x3 y", "input 0", "output 1",
+             "step 0 Relu 0 -> 1"],
+            "--shape", "x=1x2x3")
+        anything = [helper.make_tensor_value_info(name, FLOAT, None) for name in "xy"]
+        scalar = model([node("Relu", ["x"], ["y"])], anything[:1], anything[1:])
+        self.check_refused(scalar, "'x' is unknown", "set it with --shape x=VALUExVALUE")
+        self.check(
+            scalar,
+            ["network tiny", "tensor 0 4 float32 scalar x", "tensor 1 4 float32 scalar y", "input 0", "output 1",
+             "step 0 Relu 0 -> 1"],
+            "--shape=x=scalar")
+
+    def test_a_shape_that_onnx_cannot_infer(self):
+        nodes = [node("Reshape", ["x", "s"], ["a"]), node("Relu", ["a"], ["y"])]
+        inputs = [value("x", 6), value("s", 2, dtype=onnx.TensorProto.INT64)]
+        unknown = model(nodes, inputs, [helper.make_tensor_value_info("y", FLOAT, None)])
+        self.check_refused(unknown, "'a' is unknown", "--shape a=VALUExVALUE")
+        status, text, errors = self.run_main(self.save(unknown), "--shape", "a=2x3")
+        self.assertEqual((status, errors), (0, ""))
+        self.assertIn("tensor 2 24 float32 2x3 a", text)
+        self.assertIn("tensor 3 24 float32 2x3 y", text)
+
+    def test_wrong_shapes(self):
+        path = self.save(model([node("Relu", ["x"], ["y"])], [value("x", 4)], [value("y", 4)]))
+        self.assertIn("--shape names 'q', which is no tensor", self.run_main(path, "--shape", "q=4")[2])
+        self.assertIn("onnx cannot infer the shapes", self.run_main(path, "--shape", "x=5")[2])
+        for wrong in ("x", "=3", "x=", "x=-1", "x=3x", "x=AxB"):
+            self.assertEqual(self.run_main(path, "--shape", wrong)[0], 2)
+
     def test_an_invalid_dim_argument_is_a_usage_error(self):
         path = self.save(model([node("Relu", ["x"], ["y"])], [value("x", 4)], [value("y", 4)]))
         for wrong in ("batch", "=3", "batch=", "batch=-1"):

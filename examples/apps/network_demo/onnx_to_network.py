@@ -7,6 +7,7 @@ is sufficient to place the tensors in one arena.
     onnx_to_network.py model.onnx                            one network, on standard output
     onnx_to_network.py --output DIR a.onnx b.onnx            DIR/a.network and DIR/b.network
     onnx_to_network.py --dim batch=8 --summary model.onnx    sets a symbolic dimension; sizes on standard error
+    onnx_to_network.py --shape x=1x3x48x192 model.onnx       sets the shape of a tensor
 
 The format (one record per line, fields separated by a space; a line that starts with '#' is a comment):
 
@@ -110,11 +111,27 @@ def shape_of(value):
 
 
 def set_dimensions(graph, dimensions):
-    """Sets the values of symbolic dimensions."""
+    """Sets the values of symbolic dimensions. A dimension of -1 is unknown."""
     for value in values_of(graph):
         for dimension in value.type.tensor_type.shape.dim:
+            if dimension.dim_value < 0:
+                dimension.Clear()
             if symbol_of(dimension) in dimensions:
                 dimension.dim_value = dimensions[symbol_of(dimension)]
+
+
+def set_shapes(graph, shapes):
+    """Sets the shapes of values, by their names. Returns the shapes of names that the graph does not have."""
+    missing = dict(shapes)
+    for value in values_of(graph):
+        if value.name not in shapes:
+            continue
+        missing.pop(value.name, None)
+        del value.type.tensor_type.shape.dim[:]
+        value.type.tensor_type.shape.SetInParent()  # of a scalar, too
+        for extent in shapes[value.name]:
+            value.type.tensor_type.shape.dim.add().dim_value = extent
+    return missing
 
 
 def infer_shapes(model):
@@ -239,13 +256,19 @@ class Inliner:
 class Converter:
     """Converts one graph, and numbers its tensors and steps."""
 
-    def __init__(self, model, dimensions):
+    def __init__(self, model, dimensions, shapes):
         Inliner(model).inline()
         self.graph = model.graph
         self.refuse_subgraphs()
         set_dimensions(self.graph, dimensions)
+        missing = set_shapes(self.graph, shapes)
         self.symbols = {symbol_of(d) for v in values_of(self.graph) for d in v.type.tensor_type.shape.dim} - {""}
-        self.graph = infer_shapes(model).graph
+        model = infer_shapes(model)
+        if missing:
+            if missing := set_shapes(model.graph, missing):
+                raise Refused(f"--shape names '{min(missing)}', which is no tensor of the graph.")
+            model = infer_shapes(model)
+        self.graph = model.graph
         self.values = {value.name: value for value in values_of(self.graph)}
         self.weights = {weight.name for weight in self.graph.initializer}
         self.weights |= {weight.values.name for weight in self.graph.sparse_initializer}
@@ -305,11 +328,17 @@ class Converter:
     def unknown_size(self, name, value):
         if value and value.type.WhichOneof("value") not in (None, "tensor_type"):
             return f"'{name}' is a {value.type.WhichOneof('value')[:-len('_type')]}, not a tensor."
-        for dimension in value.type.tensor_type.shape.dim if value else ():
-            if symbol_of(dimension) in self.symbols:
-                symbol = symbol_of(dimension)
-                return f"the tensor '{name}' has the symbolic dimension {symbol}; set it with --dim {symbol}=VALUE."
-        return f"the size of the tensor '{name}' is unknown: it is neither in the graph nor can it be inferred."
+        tensor = value.type.tensor_type if value else None
+        known = [d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else symbol_of(d) or "?"
+                 for d in tensor.shape.dim] if tensor else []
+        ways = [f"--dim {symbol}=VALUE" for symbol in dict.fromkeys(known) if symbol in self.symbols - {"?"}]
+        wanted = "x".join(str(extent) if isinstance(extent, int) else "VALUE" for extent in known)
+        way = f"--shape {name}={wanted or 'VALUExVALUE'}"
+        if known:
+            return (f"the tensor '{name}' has the shape {'x'.join(map(str, known))}; set its dimensions with "
+                    f"{' '.join(ways)}{' or with ' if ways else ''}{way}.")
+        help = f"; set it with {way}" if tensor and tensor.elem_type != 0 else ""
+        return f"the size of the tensor '{name}' is unknown: it is neither in the graph nor can it be inferred{help}."
 
 
 def one_word(text):
@@ -357,14 +386,14 @@ def name_of(path):
     return one_word(re.sub("^light_(bvlc_)?", "", path.stem))
 
 
-def convert(path, dimensions):
+def convert(path, dimensions, shapes):
     try:
         model = onnx.load(str(path), load_external_data=False)
     except DecodeError as error:
         raise Refused("this is not an ONNX file.") from error
     if not model.HasField("graph"):
         raise Refused("the file contains no graph.")
-    return Converter(model, dimensions).network(name_of(path))
+    return Converter(model, dimensions, shapes).network(name_of(path))
 
 
 def dimension(text):
@@ -374,6 +403,13 @@ def dimension(text):
     return name, int(value)
 
 
+def shape(text):
+    name, equals, value = text.rpartition("=")
+    if not (name and re.fullmatch(r"[0-9]+(x[0-9]+)*|scalar", value)):
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=SHAPE with a shape such as 1x3x224x224")
+    return name, [int(extent) for extent in value.split("x")] if value != "scalar" else []
+
+
 def parse(arguments):
     parser = argparse.ArgumentParser(description="Convert ONNX graphs to allot's network files.")
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="an ONNX file")
@@ -381,6 +417,8 @@ def parse(arguments):
                         help="write DIR/NAME.network for each file (default for a single file: standard output)")
     parser.add_argument("--dim", action="append", default=[], type=dimension, metavar="NAME=VALUE",
                         help="set the value of a symbolic dimension; may be repeated")
+    parser.add_argument("--shape", action="append", default=[], type=shape, metavar="NAME=SHAPE",
+                        help="set the shape of a tensor, such as 1x3x224x224; may be repeated")
     parser.add_argument("--note", action="append", default=[], metavar="TEXT",
                         help="a comment at the start of each result, such as the model's license; may be repeated")
     parser.add_argument("--summary", action="store_true", help="print each network's sizes on standard error")
@@ -406,7 +444,7 @@ def main(arguments=None):
     options = parse(arguments)
     for path in options.files:
         try:
-            network = convert(path, dict(options.dim))
+            network = convert(path, dict(options.dim), dict(options.shape))
             write(network, path, options)
         except (Refused, OSError) as error:
             print(f"onnx_to_network.py: {path}: {error}", file=sys.stderr)
