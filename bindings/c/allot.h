@@ -12,18 +12,18 @@
  *     if (allot_arena_allocate(arena, 300, 64, &block) == ALLOT_OK) allot_arena_free(arena, block);
  *     allot_arena_destroy(arena);
  *
- * Errors. Each function except allot_version, allot_status_text and the destroy functions returns an allot_status. It is
- * ALLOT_OK, which is 0, or the reason for which the call failed. A call that fails has changed nothing, except the
- * counters `requests` and `refusals`, and where its comment says otherwise. A result of a failed call is 0 or NULL. No
- * function throws an exception or ends the program.
+ * Errors. Each function except allot_version, allot_status_text and the destroy functions returns an allot_status. It
+ * is ALLOT_OK, which is 0, or the reason for which the call failed. A call that fails has changed nothing, except the
+ * counters `requests` and `refusals`, and where its comment says otherwise. A result of a failed call is 0 or NULL.
+ * No function throws an exception or ends the program.
  *
- * Structures. The first member of a structure that may get more members is `struct_size`, the size that the caller knows.
- * The macros ALLOT_..._INIT set it. The library reads and writes only so many bytes, and members that the caller does not
- * know are 0. If the caller knows more members than the library, they must be 0, otherwise the call fails with
- * ALLOT_BAD_STRUCT_SIZE. In options, 0 always selects the default.
+ * Structures. The first member of a structure that may get more members is `struct_size`, the size that the caller
+ * knows. The macros ALLOT_..._INIT set it. The library reads and writes only so many bytes, and members that the
+ * caller does not know are 0. If the caller knows more members than the library, they must be 0, otherwise the call
+ * fails with ALLOT_BAD_STRUCT_SIZE. In options, 0 always selects the default.
  *
- * Memory. The library takes its own memory, for handles and records, by the callbacks of the options, or by malloc and
- * free. It has no global variables.
+ * Memory. The library takes its own memory, for handles and records, by the callbacks of the options, or by malloc
+ * and free. It has no global variables.
  *
  * Threads. Calls with different handles may overlap. Calls with one handle must not, except
  * allot_page_cache_read_pages. The planner has no handle.
@@ -46,14 +46,14 @@
 extern "C" {
 #endif
 
-/* The version of the binary interface. Libraries of one version are compatible: later ones only add functions, members
- * at the ends of structures, and codes. */
+/* The version of the binary interface. Libraries of one version are compatible: later ones only add functions,
+ * members at the ends of structures, and codes. */
 #define ALLOT_C_ABI 1
 
 /* Returns the version of the library: 10000 * major + 100 * minor + patch. */
 ALLOT_API uint32_t allot_version(void);
 
-/* ── codes ─────────────────────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── codes ───────────────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* A code below. Codes keep their numbers. */
 typedef int32_t allot_status;
@@ -145,10 +145,10 @@ enum {
 /* Returns a constant English text for a code, "unknown" for other numbers. */
 ALLOT_API const char* allot_status_text(allot_status status);
 
-/* ── what all handles have in common ───────────────────────────────────────────────────────────────────────────────── */
+/* ── what all handles have in common ─────────────────────────────────────────────────────────────────────────────── */
 
-/* The source of the library's own memory. Both functions get `user`. `allocate` returns NULL if it has no memory. `align`
- * is a power of two and at most 16, and `size` is not 0. */
+/* The source of the library's own memory. Both functions get `user`. `allocate` returns NULL if it has no memory.
+ * `align` is a power of two and at most 16, and `size` is not 0. */
 typedef struct allot_callbacks {
     void* (*allocate)(void* user, size_t size, size_t align);
     void (*release)(void* user, void* memory, size_t size, size_t align);
@@ -174,13 +174,14 @@ typedef struct allot_statistics {
 } allot_statistics;
 #define ALLOT_STATISTICS_INIT {sizeof(allot_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
-/* The functions allot_..._snapshot write the state of a handle in the format ALSN1, which ./dev view draws: blocks, holes
- * and counters. `name` is the name of the allocator in the file, or NULL. */
+/* The functions allot_..._snapshot write the state of a handle in the format ALSN1, which ./dev view draws: blocks,
+ * holes and counters. `name` is the name of the allocator in the file, or NULL. */
 
-/* ── arenas: blocks of any size in memory that the processor can write ─────────────────────────────────────────────── */
+/* ── arenas: blocks of any size in memory that the processor can write ───────────────────────────────────────────── */
 
-/* An arena over bytes of the caller, with the strategy best_fit. The records of the arena are in these bytes: one word in
- * front of each block. Beside them it has one bit for each two words of the memory, by which it recognizes its blocks. */
+/* An arena over bytes of the caller, with the strategy best_fit. The records of the arena are in these bytes: one
+ * word in front of each block. Beside them it has one bit for each two words of the memory, by which it recognizes
+ * its blocks. */
 typedef struct allot_arena allot_arena;
 
 typedef struct allot_arena_options {
@@ -207,10 +208,10 @@ ALLOT_API allot_status allot_arena_reset(allot_arena* arena);
 ALLOT_API allot_status allot_arena_statistics(const allot_arena* arena, allot_statistics* statistics);
 ALLOT_API allot_status allot_arena_snapshot(const allot_arena* arena, const char* name, allot_write write, void* user);
 
-/* ── offsets: blocks of any size in memory that the library never touches ──────────────────────────────────────────── */
+/* ── offsets: blocks of any size in memory that the library never touches ────────────────────────────────────────── */
 
-/* An arena of the offsets from 0 to `size`, with the strategy best_fit and a table of records. The bytes may be of any
- * memory, such as a buffer of a GPU or a file. */
+/* An arena of the offsets from 0 to `size`, with the strategy best_fit and a table of records. The bytes may be of
+ * any memory, such as a buffer of a GPU or a file. */
 typedef struct allot_offsets allot_offsets;
 
 typedef struct allot_offsets_options {
@@ -240,7 +241,8 @@ ALLOT_API allot_status allot_offsets_allocate_at(allot_offsets* arena, uint64_t 
                                                  allot_block* block);
 /* Frees a block. A block of size 0 has no effect. A block that is not live in this arena is refused. */
 ALLOT_API allot_status allot_offsets_free(allot_offsets* arena, const allot_block* block);
-/* Changes the size of a block in place, and updates it. Fails with ALLOT_NOT_FREE if the bytes behind it are not free. */
+/* Changes the size of a block in place, and updates it. Fails with ALLOT_NOT_FREE if the bytes behind it are not
+ * free. */
 ALLOT_API allot_status allot_offsets_resize(allot_offsets* arena, allot_block* block, uint64_t size);
 /* Frees all blocks. */
 ALLOT_API allot_status allot_offsets_reset(allot_offsets* arena);
@@ -249,10 +251,10 @@ ALLOT_API allot_status allot_offsets_statistics(const allot_offsets* arena, allo
 ALLOT_API allot_status allot_offsets_snapshot(const allot_offsets* arena, const char* name, allot_write write,
                                               void* user);
 
-/* ── pools: slots of one size ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── pools: slots of one size ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* Slots of one size, over bytes or over offsets. The library never touches them. The list of free slots has 4 bytes for
- * each slot. */
+/* Slots of one size, over bytes or over offsets. The library never touches them. The list of free slots has 4 bytes
+ * for each slot. */
 typedef struct allot_pool allot_pool;
 
 typedef struct allot_pool_options {
@@ -285,7 +287,7 @@ ALLOT_API allot_status allot_pool_reset(allot_pool* pool);
 ALLOT_API allot_status allot_pool_statistics(const allot_pool* pool, allot_statistics* statistics);
 ALLOT_API allot_status allot_pool_snapshot(const allot_pool* pool, const char* name, allot_write write, void* user);
 
-/* ── the planner: offsets for buffers with known lifetimes ─────────────────────────────────────────────────────────── */
+/* ── the planner: offsets for buffers with known lifetimes ───────────────────────────────────────────────────────── */
 
 /* Elements of a problem. A buffer is named by its index. A lifetime contains the steps from `from` to `until - 1`. */
 typedef struct allot_buffer {
@@ -404,18 +406,19 @@ typedef struct allot_memories_summary {
 } allot_memories_summary;
 #define ALLOT_MEMORIES_SUMMARY_INIT {sizeof(allot_memories_summary), 0, 0, 0, 0, 0, 0, 0}
 
-/* Plans buffers in several memories. Writes a place for each buffer and a need for each memory. `options` may be NULL, and
- * its `capacity` is not used. A failed call writes `which`. */
+/* Plans buffers in several memories. Writes a place for each buffer and a need for each memory. `options` may be
+ * NULL, and its `capacity` is not used. A failed call writes `which`. */
 ALLOT_API allot_status allot_plan_memories(const allot_problem* problem, const allot_memories* memories,
                                            const allot_plan_options* options, allot_place* places, allot_need* needs,
                                            allot_memories_summary* summary);
 
-/* Checks a plan of one memory, from any source, with code that no planner shares. `options` may be NULL. Returns ALLOT_OK
- * if the plan is valid, and otherwise a code and in `which`, unless it is NULL, the two elements that the code is about. */
+/* Checks a plan of one memory, from any source, with code that no planner shares. `options` may be NULL. Returns
+ * ALLOT_OK if the plan is valid, and otherwise a code and in `which`, unless it is NULL, the two elements that the
+ * code is about. */
 ALLOT_API allot_status allot_plan_validate(const allot_problem* problem, const allot_plan_options* options,
                                            const allot_place* places, uint64_t which[2]);
 
-/* ── the page cache: pages that sequences of tokens share by their prefixes ────────────────────────────────────────── */
+/* ── the page cache: pages that sequences of tokens share by their prefixes ──────────────────────────────────────── */
 
 /* Counts the pages of a key/value cache. It never touches them. docs/page-cache.md describes the calls. */
 typedef struct allot_page_cache allot_page_cache;
@@ -455,7 +458,7 @@ typedef struct allot_page_cache_options {
     uint32_t eviction;                /* ALLOT_EVICT_LRU, ... */
     uint32_t compare_tokens;          /* 1: keep and compare the tokens of pages */
     const allot_callbacks* callbacks; /* or NULL */
-    /* NULL, or a function that copies a page, for allot_page_cache_fork. It returns 0 when the copy is made or queued. */
+    /* NULL, or a function that copies a page after allot_page_cache_fork. It returns 0 if it copied or queued it. */
     int (*copy)(void* user, const allot_page_place* from, const allot_page_place* to);
     void* user;
 } allot_page_cache_options;
@@ -497,12 +500,12 @@ ALLOT_API void allot_page_cache_destroy(allot_page_cache* cache);
 /* Starts a sequence with the longest cached prefix of a request, and returns the number of its tokens. */
 ALLOT_API allot_status allot_page_cache_start(allot_page_cache* cache, const allot_page_request* request,
                                               allot_sequence* made, uint32_t* tokens);
-/* Adds pages for `tokens` more tokens. Pages behind windows are released first, also if the call fails. Returns the number
- * of added pages, unless `added` is NULL. */
+/* Adds pages for `tokens` more tokens. Pages behind windows are released first, also if the call fails. Returns the
+ * number of added pages, unless `added` is NULL. */
 ALLOT_API allot_status allot_page_cache_append(allot_page_cache* cache, allot_sequence sequence, uint32_t tokens,
                                                uint32_t* added);
-/* Gives the contents of the next full pages, so that other sequences find them. Returns the number of entries of the table
- * that changed, unless `replaced` is NULL. */
+/* Gives the contents of the next full pages, so that other sequences find them. Returns the number of entries of the
+ * table that changed, unless `replaced` is NULL. */
 ALLOT_API allot_status allot_page_cache_name(allot_page_cache* cache, allot_sequence sequence,
                                              const allot_page_content* contents, size_t count, uint32_t* replaced);
 /* Starts a sequence with all tokens and pages of another one. */
@@ -513,10 +516,10 @@ ALLOT_API allot_status allot_page_cache_truncate(allot_page_cache* cache, allot_
 ALLOT_API allot_status allot_page_cache_release(allot_page_cache* cache, allot_sequence sequence);
 /* Excludes the named pages of a sequence from eviction (`pinned` is not 0), or removes one such pin. */
 ALLOT_API allot_status allot_page_cache_pin(allot_page_cache* cache, allot_sequence sequence, int pinned);
-/* Copies the table of a sequence in one group: the index of each page, or UINT32_MAX for a page behind a window. Any thread
- * may call it at any time. Fails with ALLOT_PAGE_TOO_LONG if `capacity` is too small, and with ALLOT_PAGE_CHANGING if
- * another thread changes the sequence during the call. Writes the number of entries to `count`. A failed call may have
- * written to `pages`. */
+/* Copies the table of a sequence in one group: the index of each page, or UINT32_MAX for a page behind a window. Any
+ * thread may call it at any time. Fails with ALLOT_PAGE_TOO_LONG if `capacity` is too small, and with
+ * ALLOT_PAGE_CHANGING if another thread changes the sequence during the call. Writes the number of entries to
+ * `count`. A failed call may have written to `pages`. */
 ALLOT_API allot_status allot_page_cache_read_pages(const allot_page_cache* cache, allot_sequence sequence,
                                                    uint32_t group, uint32_t* pages, size_t capacity, size_t* count);
 /* Returns the numbers of pages of a group. */

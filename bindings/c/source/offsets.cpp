@@ -28,8 +28,8 @@ struct row {
     std::uint64_t words[(strategy::record_size() + sizeof(entry) + 7) / 8];
 };
 
-/// Returns the records that suffice for a number of blocks: one for each, one for the hole behind each, one for the first
-/// hole, one for the end, and two for a request.
+/// Returns the records that suffice for a number of blocks: one for each, one for the hole behind each, one for the
+/// first hole, one for the end, and two for a request.
 [[nodiscard]] constexpr std::uint64_t records_for(std::uint64_t blocks) noexcept { return 2 * blocks + 4; }
 constexpr std::uint64_t most_blocks = 0x7FFF'FF00;
 

@@ -35,6 +35,7 @@ int append(void* to, const void* bytes, size_t size);
 
 void test_arguments(void);
 void test_structs(void);
+void test_layout(void);
 void test_arena(void);
 void test_offsets(void);
 void test_pool(void);

@@ -1,4 +1,4 @@
-/* Runs the tests of allot.h, which are C programs: main [FOLDER], where the snapshots are written. */
+/* Runs the tests of allot.h, which are C programs. */
 #include "check.h"
 
 unsigned checks, failures;
@@ -78,6 +78,7 @@ int append(void* to, const void* bytes, size_t size) {
 int main(void) {
     test_arguments();
     test_structs();
+    test_layout();
     test_arena();
     test_offsets();
     test_pool();

@@ -1,4 +1,4 @@
-/* Each request of the library for memory of its own fails once. Nothing is lost, and the state before the call remains. */
+/* Each request of the library for memory of its own fails once. Nothing is lost, and the state before remains. */
 #include "check.h"
 
 static unsigned char memory[4096];

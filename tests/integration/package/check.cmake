@@ -47,7 +47,7 @@ if(WAY STREQUAL "find_package")
     endif()
     set(installed "-DCMAKE_PREFIX_PATH=${prefix}" -DALLOT_VERSION=${VERSION})
     build_and_run_consumer(${installed} ${toolkit})
-    refuse_consumer("allot has no component openc (components: headers_only, boost, opencl, cuda, hip, vulkan, mpi, shmem)"
+    refuse_consumer("allot has no component openc (components: headers_only, boost, c, opencl, cuda, hip, vulkan, mpi, shmem)"
                     ${installed} -DALLOT_COMPONENTS=openc)
     refuse_consumer("the SDK of allot::hip is not found" ${installed} -DALLOT_COMPONENTS=hip
                     -DALLOT_HIP_INCLUDE_DIR=OFF)
@@ -90,6 +90,34 @@ elseif(WAY STREQUAL "pkg_config")
     run(${PKG_CONFIG} --validate allot)
     run(sh -c "eval ${COMPILER} -std=c++20 $(${PKG_CONFIG} --cflags allot) -o consumer \
         ${CMAKE_CURRENT_LIST_DIR}/consumer/main.cpp && ./consumer" WORKING_DIRECTORY ${SCRATCH})
+
+elseif(WAY STREQUAL "c_interface")
+    # allot::c in a project in C, by find_package, by pkg-config, and from the sources.
+    set(program ${SOURCE}/bindings/c/examples/tensors.c)
+    set(consumer ${CMAKE_CURRENT_LIST_DIR}/c_consumer -B ${SCRATCH}/build -G Ninja -DPROGRAM=${program})
+    run(${CMAKE_COMMAND} -S ${SOURCE} -B ${SCRATCH}/allot -G Ninja -DCMAKE_CXX_COMPILER=${COMPILER} -DALLOT_C=ON
+        -DALLOT_TESTS=OFF -DALLOT_EXAMPLES=OFF -DALLOT_BENCHMARKS=OFF)
+    run(${CMAKE_COMMAND} --build ${SCRATCH}/allot)
+    run(${CMAKE_COMMAND} --install ${SCRATCH}/allot --prefix "${SCRATCH}/first prefix")
+    file(RENAME "${SCRATCH}/first prefix" "${SCRATCH}/a prefix") # after the installation, it can be moved
+    run(${CMAKE_COMMAND} -S ${consumer} "-DCMAKE_PREFIX_PATH=${SCRATCH}/a prefix" -DALLOT_VERSION=${VERSION})
+    run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
+    run(${SCRATCH}/build/consumer)
+    file(REMOVE_RECURSE ${SCRATCH}/build)
+    run(${CMAKE_COMMAND} -S ${consumer} -DALLOT_SOURCE=${SOURCE} -DCMAKE_CXX_COMPILER=${COMPILER})
+    run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/without)
+    refuse_consumer("this installation has no C interface: configure allot with -DALLOT_C=ON"
+                    -DCMAKE_PREFIX_PATH=${SCRATCH}/without -DALLOT_VERSION=${VERSION} -DALLOT_COMPONENTS=c)
+    find_program(PKG_CONFIG pkg-config)
+    if(NOT PKG_CONFIG)
+        message("skipped: pkg-config is not installed (Debian: pkgconf)")
+        return()
+    endif()
+    file(GLOB_RECURSE description "${SCRATCH}/a prefix/*/allot_c.pc")
+    cmake_path(GET description PARENT_PATH directory)
+    set(ENV{PKG_CONFIG_PATH} "${directory}")
+    run(sh -c "eval cc -std=c11 ${program} $(${PKG_CONFIG} --cflags --libs allot_c) -o consumer && \
+        LD_LIBRARY_PATH='${directory}/..' ./consumer" WORKING_DIRECTORY ${SCRATCH})
 
 elseif(WAY STREQUAL "conan")
     # ./dev test --wide installs Conan into build/tools. Boost is the system's, so nothing is downloaded.
