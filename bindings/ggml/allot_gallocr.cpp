@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// The functions ggml_gallocr_* over allot_ggml::graph_allocator. A program or a library that is loaded before ggml
-// replaces ggml's own functions, so that ggml_backend_sched, ggml_opt and llama.cpp use plans of allot without a change.
+// The functions ggml_gallocr_* over allot_ggml::graph_allocator, as a shared object that is loaded before ggml's:
+//
+//     LD_PRELOAD="liballot_gallocr.so libggml-base.so" program
+//
+// They replace ggml's own functions, so that ggml_backend_sched, ggml_opt and llama.cpp use plans of allot without a
+// change. ggml must be a shared object of the version whose headers this file is compiled with.
 #include "graph_allocator.hpp"
 
 #include <ggml-alloc.h>
+
+#include <string_view>
 
 /// The opaque type of ggml's interface.
 struct ggml_gallocr {
@@ -24,11 +30,28 @@ allot_ggml::graph_types types_of(const ggml_cgraph& graph, const int* nodes, con
     return chosen;
 }
 
+/// Returns whether ggml's library places the members of tensors and graphs where the headers place them.
+bool fits_headers() {
+    const std::size_t bytes = 3 * ggml_tensor_overhead() + ggml_graph_overhead_custom(4, false);
+    const std::unique_ptr<ggml_context, decltype(&ggml_free)> context{ggml_init({bytes, nullptr, true}), ggml_free};
+    ggml_tensor* leaf = ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, 8);
+    ggml_tensor* view = ggml_set_name(ggml_view_1d(context.get(), leaf, 4, 16), "second half");
+    ggml_cgraph* graph = ggml_new_graph_custom(context.get(), 4, false);
+    ggml_set_output(view);
+    ggml_build_forward_expand(graph, view);
+    return std::string_view{view->name} == "second half" && view->op == GGML_OP_VIEW && view->view_src == leaf &&
+           view->view_offs == 16 && (view->flags & GGML_TENSOR_FLAG_OUTPUT) != 0 && view->data == nullptr &&
+           graph->n_nodes == 1 && graph->n_leafs == 1 && graph->nodes[0] == view && graph->leafs[0] == leaf;
+}
+
 }  // namespace
 
 extern "C" {
 
 ggml_gallocr_t ggml_gallocr_new_n(ggml_backend_buffer_type_t* types, int count) {
+    if (!fits_headers())
+        GGML_ABORT(
+            "allot: liballot_gallocr.so is compiled with the headers of another version of ggml: build it again");
     return new ggml_gallocr{allot_ggml::graph_allocator{
         std::span<const ggml_backend_buffer_type_t>{types, static_cast<std::size_t>(count)}}};
 }

@@ -59,8 +59,8 @@ public:
     [[nodiscard]] refusal measure(const ggml_cgraph& graph, const graph_types& chosen = {}) noexcept {
         return guarded([&] { return reserve_for(graph, chosen, false); });
     }
-    /// Sets the data of all tensors of a graph that have no data yet. Plans the graph if no plan serves it; with several
-    /// buffer types it fails with `other_graph` instead.
+    /// Sets the data of all tensors of a graph that have no data yet. Plans the graph if no plan serves it; with
+    /// several buffer types it fails with `other_graph` instead.
     [[nodiscard]] refusal allocate(const ggml_cgraph& graph) noexcept {
         return guarded([&] { return allocate_for(graph); });
     }

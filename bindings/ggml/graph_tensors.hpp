@@ -14,7 +14,7 @@
 // - An input (ggml_set_input), a leaf and every other tensor that no node computes live from the start.
 // - An output (ggml_set_output), and a tensor that no node reads, live until the end.
 // - A node of an operation that ggml permits to work in place has the offset of a source that ends there and has the
-//   same layout.
+//   same layout. It has the buffer type of that source.
 // Two rules differ. A source that is a view at offset 0 may be overwritten, for example after a reshape. If a view is
 // an output, its source lives until the end.
 //
@@ -99,8 +99,9 @@ public:
     /// Returns whether `node` may overwrite `source`: two indices of `owners`, of a graph that was read.
     [[nodiscard]] bool may_overwrite(std::size_t node, std::size_t source) const noexcept {
         const ggml_tensor& writer = *owners[node].tensor;
-        if (buffers[source].live.until != buffers[node].live.from + 1 || buffers[source].size < buffers[node].size ||
-            owners[source].type != owners[node].type || !ggml_op_can_inplace(writer.op) || node == source)
+        if (node == source || !ggml_op_can_inplace(writer.op) ||
+            buffers[source].live.until != buffers[node].live.from + 1 ||
+            buffers[source].size < size_of(writer, owners[source].type))
             return false;
         int readings = 0;
         bool same = false;
@@ -132,6 +133,14 @@ private:
         return found == known_.end() ? none : found->second.owner;
     }
 
+    [[nodiscard]] std::uint64_t align_of(int type) const noexcept {
+        return ggml_backend_buft_get_alignment(types_[static_cast<std::size_t>(type)]);
+    }
+    [[nodiscard]] std::uint64_t size_of(const ggml_tensor& tensor, int type) const noexcept {
+        const std::uint64_t size = ggml_backend_buft_get_alloc_size(types_[static_cast<std::size_t>(type)], &tensor);
+        return allot::align_up(size, align_of(type));
+    }
+
     /// Returns the entry of a tensor. A new tensor lives from `step` on.
     use& find(ggml_tensor* tensor, int type, std::int64_t step) {
         const auto [found, is_new] = known_.try_emplace(tensor);
@@ -151,12 +160,12 @@ private:
             reason_ = refusal::no_such_type;
             return none;
         }
-        const auto from = types_[static_cast<std::size_t>(type)];
-        const std::uint64_t align = ggml_backend_buft_get_alignment(from);
-        const std::uint64_t size = ggml_backend_buft_get_alloc_size(from, &tensor);
-        if (!allot::is_alignment(align)) reason_ = refusal::bad_alignment;
-        else buffers.push_back({allot::align_up(size, align), {step, step + 1}, align});
-        if (reason_ != refusal::none) return none;
+        const std::uint64_t align = align_of(type);
+        if (!allot::is_alignment(align)) {
+            reason_ = refusal::bad_alignment;
+            return none;
+        }
+        buffers.push_back({size_of(tensor, type), {step, step + 1}, align});
         owners.push_back({&tensor, type});
         return owners.size() - 1;
     }
@@ -200,6 +209,9 @@ private:
             const std::size_t read = source == nullptr ? none : owner_of(*source);
             if (read == none || !may_overwrite(owner, read)) continue;
             in_place.push_back({read, owner});
+            owners[owner].type = owners[read].type;
+            buffers[owner].size = size_of(node, owners[read].type);
+            buffers[owner].align = buffers[read].align;
             return;
         }
     }

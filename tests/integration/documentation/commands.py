@@ -15,7 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 # What installs packages or takes minutes is for bare_root.sh. The examples' targets are built and run by tests of their own.
-LONG = re.compile(r"apt-get|\./dev (?:test|bench|advise|gpu|size|replay|view|demo|pytorch|tvm|wheel)\b|bindings/tvm/run|cmake --preset")
+LONG = re.compile(r"apt-get|\./dev (?:test|bench|advise|gpu|size|replay|view|demo|pytorch|tvm|wheel)\b|bindings/(?:tvm/run|ggml/install)|"
+                  r"cmake --preset")
 NOT_COPIED = re.compile(r"build|\.git$|\.cache$")
 
 
