@@ -111,6 +111,8 @@ class Dev(unittest.TestCase):
             (["gpu", "--pack", "--out", "x"], "--pack takes only traces"),
             (["gpu", "--pack", "--rehearse"], "--rehearse and --pack exclude each other"),
             (["tvm", "nonsense"], "unknown program or test 'nonsense' of bindings/tvm"),
+            (["single", "--link", "a.csv"], "./dev single accepts no argument, or --link PROGRAM.cpp ADDRESS"),
+            (["single", "--link", "nowhere.cpp", "https://example.org"], "file not found: nowhere.cpp"),
             (["wheel", "--fast"], "./dev wheel accepts --test or no argument"),
             (["tflite_micro", "a.csv"], "./dev tflite_micro takes models (.tflite), not a.csv"),
             (["tflite_micro", "nowhere.tflite"], "file not found: nowhere.tflite"),
@@ -240,6 +242,12 @@ class Dev(unittest.TestCase):
             self.script(name, "")
         self.assertEqual(self.dev("tvm").stdout, "run\n")
         self.assertEqual(self.dev("tvm", "offsets", "storage_test").stdout, "run offsets storage_test\n")
+
+    def test_single_headers(self):
+        self.script("bindings/single_header/join.py", ECHO)
+        self.assertEqual(self.dev("single").stdout, "join.py build/single\n")
+        self.assertEqual(self.dev("single", "--link", "a.csv", "https://example.org").stdout,
+                         f"join.py --link {self.elsewhere}/a.csv https://example.org\n")
 
     def test_wheel(self):
         self.assertEqual(self.dev("wheel").stdout, "run --wheel\n")

@@ -1,0 +1,184 @@
+#!/usr/bin/python3
+"""Makes the single headers and tests them with one compiler: check.py SCRATCH COMPILER
+
+Compiles programs that include them in several orders, in one file and in three, without Boost where none is needed, and,
+in the run of g++, for other targets whose compilers are installed. Compiles laws of tests/laws against them, in place of include/, and runs
+these. ALLOT_LONG=1 runs all laws of one allocator; otherwise those of strategies and those in constant expressions.
+"""
+
+import base64
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import zlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+SPEC = importlib.util.spec_from_file_location("join", ROOT / "bindings" / "single_header" / "join.py")
+join = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(join)
+
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+BARE = ["-ffreestanding", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-Wno-psabi", "-mthumb"]
+OTHERS = {  # compilers of other targets, with their flags
+    "arm-none-eabi-g++": [["-mcpu=cortex-m0", *BARE], ["-mcpu=cortex-m4", "-mthumb", "-Wno-psabi"]],
+    "s390x-linux-gnu-g++": [[]],
+    "x86_64-w64-mingw32-g++": [[]],
+}
+HARDENED = """
+int misuses = 0;
+struct counted {
+    void operator()(allot::misuse, std::size_t, std::size_t) const noexcept { ++misuses; }
+};
+int freed_twice() {
+    allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none<>,
+                 allot::arena_options{.hardening = allot::hardening::checked}, counted> memory{{}, 4096};
+    const auto block = memory.allocate({.size = 100});
+    memory.deallocate(block);
+    memory.deallocate(block);
+    return misuses == 1 ? 0 : 1;
+}
+"""
+PLANNED = """
+static constexpr allot::plan_buffer buffers[] = {{.size = 4096, .live = {0, 2}}, {.size = 1024, .live = {1, 3}},
+                                                 {.size = 4096, .live = {2, 3}}};
+constexpr auto layout = allot::plan<buffers>();
+static_assert(layout.peak == 5120);
+constexpr bool is_allocated_in_a_constant_expression() {
+    allot::pool<allot::pool_options{.slot = 64, .count = 10, .store = allot::pool_store::bitmap}> slots;
+    return slots.insert({0, 640}) && slots.allocate({.size = 64});
+}
+static_assert(is_allocated_in_a_constant_expression());
+"""
+ALLOCATED = """
+int allocated() {
+    allot::arena<allot::host::heap, allot::best_fit<>> memory{{}, 1 << 16};
+    auto block = memory.allocate({.size = 100, .align = 64});
+    if (!block) return 1;
+    memory.deallocate(block);
+    return 0;
+}
+"""
+
+
+class Checks:
+    def __init__(self, scratch, compiler):
+        self.scratch, self.compiler = scratch, [compiler, "-std=c++20"]
+        self.single = scratch / "single"
+
+    def compile(self, text, *flags, compiler=None):
+        """Compiles a text. Returns the messages of the compiler, or an empty string after a success."""
+        done = subprocess.run([*(compiler or self.compiler), "-I", self.single, *flags, "-x", "c++", "-"], text=True,
+                              input=text, cwd=self.scratch, stderr=subprocess.PIPE, check=False)
+        return "" if done.returncode == 0 else done.stderr or "failed"
+
+    def expect(self, text, *flags, compiler=None):
+        """Compiles a text and ends the test if that fails."""
+        messages = self.compile(text, *flags, compiler=compiler)
+        if messages:
+            sys.exit(f"{compiler or self.compiler} {flags}:\n{text[:300]}\n{messages[:3000]}")
+
+    def refuse(self, text, sentence, *flags):
+        """Expects that a text does not compile, with a sentence."""
+        messages = self.compile(text, "-fsyntax-only", *flags)
+        if sentence not in messages:
+            sys.exit(f"this compiles, or fails without '{sentence}':\n{text}\n{messages[:3000]}")
+
+    def write(self):
+        """The files are the same each time, and contain each public header of their folders that needs no Boost."""
+        join.main([str(self.single)])
+        tree = join.Tree()
+        for name in join.FILES:
+            if (self.single / name).read_text(encoding="utf-8") != tree.joined(name):
+                sys.exit(f"{name} is another text the second time")
+        text = (self.single / "allot.hpp").read_text(encoding="utf-8")
+        for path in (ROOT / "include" / "allot").rglob("*.hpp"):
+            path = path.relative_to(ROOT / "include" / "allot")
+            if str(path.parent) in ("core", "address", "strategy", "arena", "host", "compose", "object", "adapt"):
+                is_there = f"// ==== allot/{path}\n" in text
+                if is_there == tree.needs_boost(str(path)) and join.Header(str(path)).text:
+                    sys.exit(f"{path}: {'needs Boost' if is_there else 'is not in allot.hpp'}")
+
+    def orders(self):
+        """The three files compile in three orders, each first once, and files with different orders link."""
+        names = list(join.FILES)
+        for first in range(len(names)):
+            includes = "".join(f'#include "{name}"\n' for name in names[first:] + names[:first])
+            self.expect(includes + HARDENED + PLANNED + ALLOCATED, "-fsyntax-only", *WARNINGS)
+        main = '#include "allot_plan.hpp"\n#include "allot.hpp"\nint freed_twice();\nint allocated();\n' + PLANNED
+        self.expect(main + "int main() { return freed_twice() + allocated(); }", "-c", "-o", "main.o", *WARNINGS)
+        self.expect('#include "allot.hpp"\n' + ALLOCATED, "-c", "-o", "allocated.o", *WARNINGS)
+        self.expect('#include "allot_boost.hpp"\n#include "allot.hpp"\n' + HARDENED, "-c", "-o", "hardened.o", *WARNINGS)
+        subprocess.run([self.compiler[0], "main.o", "allocated.o", "hardened.o", "-o", "two"], cwd=self.scratch, check=True)
+        subprocess.run([self.scratch / "two"], check=True)
+
+    def without_boost(self):
+        """Without Boost, and without exceptions and RTTI, all but allot_boost.hpp compile."""
+        missing = self.scratch / "no_boost" / "boost" / "intrusive"
+        missing.mkdir(parents=True, exist_ok=True)
+        for name in ("set.hpp", "list.hpp"):
+            (missing / name).write_text("#error a file of Boost is included\n", encoding="utf-8")
+        both = '#include "allot.hpp"\n#include "allot_plan.hpp"\n' + PLANNED + ALLOCATED
+        self.expect(both, "-fsyntax-only", "-I", "no_boost", "-fno-exceptions", "-fno-rtti", *WARNINGS)
+        self.refuse('#include "allot_boost.hpp"\n', "a file of Boost is included", "-I", "no_boost")
+        for compiler, targets in OTHERS.items() if self.compiler[0] == "g++" else ():
+            if not shutil.which(compiler):
+                print(f"skipped: the single headers are not compiled for another target: no {compiler}")
+                continue
+            for flags in targets:
+                self.expect(both, "-fsyntax-only", *WARNINGS, *flags, compiler=[compiler, "-std=c++20"])
+
+    def refusals(self):
+        self.refuse('#include <allot/allot.hpp>\n#include "allot.hpp"\n', "include only one of them", "-I",
+                    str(ROOT / "include"))
+        self.refuse('#include "allot.hpp"\n', "allot needs C++20", "-std=c++17")
+        self.refuse('#include "allot.hpp"\n' + HARDENED, "<allot/arena/hardening.hpp>")
+
+    def link(self):
+        """The source behind a link compiles, with the folder of the single headers in place of the address."""
+        address = "https://example.org/allot"
+        text = join.link(ROOT / "examples" / "basic" / "static_plan.cpp", address).rsplit("/", 1)[1]
+        session = json.loads(zlib.decompress(base64.urlsafe_b64decode(text)))["sessions"][0]
+        self.expect(session["source"].replace(address + "/", ""), "-fsyntax-only", *WARNINGS)
+
+    def laws(self):
+        """The laws, whose includes of <allot/...> lead to the single headers."""
+        forwarding, tree = self.scratch / "forwarding" / "allot", join.Tree()
+        for name, (_, patterns) in reversed(join.FILES.items()):
+            for path in tree.chosen(patterns):
+                (forwarding / path).parent.mkdir(parents=True, exist_ok=True)
+                (forwarding / path).write_text(f"#include <{name}>\n", encoding="utf-8")
+        names = ["alone", "constexpr"]
+        if os.environ.get("ALLOT_LONG"):
+            names += ["growing", "host", "paged", "unreachable"]
+        sources = [ROOT / "tests" / "main.cpp", *(ROOT / "tests" / "laws" / f"{name}_test.cpp" for name in names)]
+        subprocess.run([*self.compiler, "-O0", "-I", forwarding.parent, "-I", self.single, *sources, "-o", "laws", "-pthread"],
+                       cwd=self.scratch, check=True)
+        read = subprocess.run([*self.compiler, "-I", forwarding.parent, "-I", self.single, "-M", *sources], text=True,
+                              stdout=subprocess.PIPE, check=True).stdout
+        if re.search(re.escape(str(ROOT / "include")), read):
+            sys.exit("the laws read a header of include/")
+        subprocess.run([self.scratch / "laws"], check=True)
+
+
+def main(scratch, compiler):
+    if not shutil.which(compiler):
+        print(f"skipped: no {compiler}")
+        return 77
+    scratch = pathlib.Path(scratch)
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    checks = Checks(scratch, compiler)
+    for check in (checks.write, checks.orders, checks.without_boost, checks.refusals, checks.link, checks.laws):
+        check()
+    return 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1], sys.argv[2]))
