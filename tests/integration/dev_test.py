@@ -35,6 +35,9 @@ class Dev(unittest.TestCase):
         self.script("bindings/tflite_micro/run", ECHO)
         self.script("bindings/python/run", ECHO)
         self.script("bindings/pytorch/run", ECHO)
+        self.script("tests/targets/systems/systems.py", ECHO)
+        for tool in ("ziglang/installed", "libcxx-16/installed", "libcxx-19/installed"):
+            self.script(f"build/tools/{tool}", "")
         for tool in ("pip", "python", "conan"):
             self.script(f"build/tools/bin/{tool}", ECHO)
         for program in ("gcc/examples/apps/memory_planner/memory_planner", "gcc/examples/apps/network_demo/network_demo",
@@ -221,6 +224,11 @@ class Dev(unittest.TestCase):
         for arguments, given in [([], "10"), (["table", "--minutes", "3"], "3 table"),
                                  (["--minutes=2", "table", "--keep", "trace"], "2 --keep table trace")]:
             self.assertIn(f"run.sh build/clang-asan/tests/fuzz {given}\n", self.dev("fuzz", *arguments).stdout)
+
+    def test_systems_are_run_and_their_table_is_written(self):
+        self.assertEqual(self.dev("systems", "--headers", "gcc-11").stdout,
+                         "systems.py build/systems build/tools --headers gcc-11\n"
+                         "systems.py --table README.md build/systems\n")
 
     def test_the_site_is_built_or_checked(self):
         self.script("docs/site/build.py", ECHO)

@@ -8,7 +8,7 @@
 
 #include <doctest/doctest.h>
 
-#if __has_include(<sys/mman.h>)
+#if defined(__linux__)
 #include <allot/host/pages.hpp>
 #endif
 
@@ -120,7 +120,7 @@ struct ground<allot::host::heap> {
     explicit ground(const variant&) {}
     [[nodiscard]] static allot::host::heap device(std::size_t) { return {}; }
 };
-#if __has_include(<sys/mman.h>)
+#if defined(__linux__)
 template <allot::host::pages_options Options>
 struct ground<allot::host::pages<Options>> {
     explicit ground(const variant&) {}
@@ -272,7 +272,7 @@ public:
     number capacity(id held) override { return over_->capacity(blocks_[held]); }
     allot::diagnosis diagnose(layout wanted) override { return over_->diagnose(wanted); }
     std::vector<piece> pieces(id held) override {
-        if (!over_->owns(blocks_[held])) throw broken{"an arena owns its blocks"};
+        if (!over_->owns(blocks_[held])) break_law("an arena owns its blocks");
         return {over_.locate(blocks_[held].address, capacity(held))};
     }
     std::vector<space> spaces() override {

@@ -19,7 +19,7 @@
 
 #include <doctest/doctest.h>
 
-#if __has_include(<sys/mman.h>)
+#if defined(__linux__)
 #include <fcntl.h>
 #include <unistd.h>
 #endif
@@ -73,7 +73,7 @@ struct held_resources {
     friend bool operator==(const held_resources&, const held_resources&) = default;
 };
 
-#if __has_include(<sys/mman.h>)
+#if defined(__linux__)
 /// Resources that the system counts. The address sanitizer keeps freed memory mapped for a while, so that mappings
 /// count as 0 there.
 struct process_resources {
@@ -93,7 +93,7 @@ struct process_resources {
 struct no_resources {
     [[nodiscard]] held_resources operator()() const { return {}; }
 };
-#if !__has_include(<sys/mman.h>)
+#if !defined(__linux__)
 using process_resources = no_resources;
 #endif
 

@@ -19,13 +19,15 @@
 #include <new>
 #include <vector>
 
-#if __has_include(<sys/mman.h>)
+#if defined(__linux__)
 #include <sys/mman.h>
+#elif defined(_WIN32)
+#include <allot/windows/detail/kernel.hpp>
 #endif
 
 namespace laws {
 
-#if __has_include(<sys/mman.h>)
+#if defined(__linux__)
 /// Pages that must not be accessed, except those that were opened.
 class guarded_bytes {
 public:
@@ -51,6 +53,30 @@ public:
 private:
     std::byte* base_ = nullptr;
     std::size_t size_;
+};
+#elif defined(_WIN32)
+/// The same on Windows.
+class guarded_bytes {
+public:
+    static constexpr bool faults = true;
+
+    explicit guarded_bytes(std::size_t size) : base_{static_cast<std::byte*>(allot::windows::detail::reserve(size))} {}
+    guarded_bytes(const guarded_bytes&) = delete;
+    guarded_bytes& operator=(const guarded_bytes&) = delete;
+    ~guarded_bytes() {
+        if (base_ != nullptr) allot::windows::detail::release(base_);
+    }
+
+    [[nodiscard]] std::byte* base() const { return base_; }
+    static void open(std::byte* first, std::size_t size) {
+        static_cast<void>(allot::windows::detail::commit(first, size));
+    }
+    static void close(std::byte* first, std::size_t size) {
+        static_cast<void>(allot::windows::detail::decommit(first, size));
+    }
+
+private:
+    std::byte* base_;
 };
 #else
 /// For machines that cannot protect memory: plain bytes.

@@ -48,7 +48,7 @@ struct effort {
 inline void judge(std::span<const row> rows, effort much = {}) {
     for (const row& each : rows) {
         INFO(std::string{each.name});
-        try {
+        const auto judge_row = [&] {
             std::size_t served = 0, sequences = 0, refused = 2, predicted = 100;
             for (number seed = 1; seed <= much.seeds; ++seed)
                 served += play_random(each.make, seed, times(1000)).served;
@@ -67,9 +67,8 @@ inline void judge(std::span<const row> rows, effort much = {}) {
             CHECK(sequences >= much.sequences * 2 / 5);
             CHECK(refused >= 2);
             CHECK(predicted > 30);
-        } catch (const broken& law) {
-            FAIL_CHECK(std::string{law.what()});
-        }
+        };
+        with_laws(judge_row, [](const std::string& law) { FAIL_CHECK(law); });
     }
 }
 

@@ -87,7 +87,7 @@ inline void same_places(subject& one, subject& other, id block, const ledger& bo
     const std::vector<piece> a = one.pieces(block), b = other.pieces(block);
     bool same = a.size() == b.size();
     for (std::size_t i = 0; same && i != a.size(); ++i) same = a[i].space == b[i].space && a[i].at == b[i].at;
-    if (!same) throw broken{"the same calls return the same positions, also with failures between them" + book.calls()};
+    if (!same) break_law("the same calls return the same positions, also with failures between them" + book.calls());
 }
 
 /// Checks that both subjects have regions of the same sizes and return the same diagnoses, except for device errors.
@@ -101,7 +101,7 @@ inline void same_answers(subject& one, subject& other, layout wanted, const ledg
         if (first.reason == refusal::device_refused || second.reason == refusal::device_refused) continue;
         same = same && first == second;
     }
-    if (!same) throw broken{"a failure changes neither regions nor diagnoses" + book.calls()};
+    if (!same) break_law("a failure changes neither regions nor diagnoses" + book.calls());
 }
 
 /// Statistics of a run.
@@ -129,7 +129,7 @@ inline played play_random(const maker& make, number seed, std::size_t steps, var
 
     const auto follow = [&](id block, auto&& call) {
         if (twin == nullptr || block == nothing) return;
-        if (call() != block) throw broken{"a call that succeeds on one subject succeeds on another" + book.calls()};
+        if (call() != block) break_law("a call that succeeds on one subject succeeds on another" + book.calls());
         same_places(*main, *twin, block, book);
     };
 
@@ -282,10 +282,10 @@ inline void ask_too_much(const maker& make, layout each) {
     for (const number size : {room * 2, room + 1, room / 2 + 1}) {
         const layout wanted{static_cast<std::size_t>(size), 1};
         if (asked->diagnose(wanted).reason == refusal::none) continue;
-        if (asked->allocate(wanted) != nothing) throw broken{"a request fails if diagnose returns a reason"};
+        if (asked->allocate(wanted) != nothing) break_law("a request fails if diagnose returns a reason");
     }
     if (asked->diagnose(each).reason != fresh->diagnose(each).reason || count(*asked) != count(*fresh))
-        throw broken{"a failed request takes no memory, and neither does diagnose"};
+        break_law("a failed request takes no memory, and neither does diagnose");
 }
 
 /// For small regions of every size: a region that is held is usable, and a region that is too small is not held.
@@ -296,7 +296,7 @@ inline void start_with_little(const maker& make) {
         for (const space& each : small->spaces()) held += each.size;
         ledger book{*small};
         const id block = book.allocate({1, 1});
-        if ((block != nothing) != (held != 0)) throw broken{"a region that is held is usable" + book.calls()};
+        if ((block != nothing) != (held != 0)) break_law("a region that is held is usable" + book.calls());
         book.free_all();
         book.is_whole();
     }
@@ -322,7 +322,7 @@ inline std::size_t predict_capacity(const maker& make) {
                         std::ostringstream out;
                         out << "bytes_for(" << count << ", {" << size << ", " << align << "}) = " << bytes << ", but "
                             << bytes - less << " bytes hold " << held;
-                        throw broken{out.str()};
+                        break_law(out.str());
                     }
                     ++asked;
                 }

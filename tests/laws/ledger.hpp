@@ -349,7 +349,7 @@ private:
 
     void note(const char* what, number first = 0, number second = 0) { calls_.push_back({what, first, second}); }
     void law(bool holds, const char* what) const {
-        if (!holds) throw broken{std::string{what} + calls()};
+        if (!holds) break_law(std::string{what} + calls());
     }
 
     [[nodiscard]] static number held_in(const std::vector<space>& spaces) {

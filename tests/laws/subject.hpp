@@ -4,9 +4,12 @@
 #include <allot/core/diagnosis.hpp>
 #include <allot/core/strategy.hpp>
 
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace laws {
@@ -19,9 +22,32 @@ using id = std::size_t;  // number of a block of a subject, counted from 0
 
 inline constexpr id nothing = ~id{0};
 
+/// A law that does not hold, with the calls that led to it.
 struct broken : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
+/// Throws `broken`. Without exceptions, prints the law and ends the program.
+[[noreturn]] inline void break_law(const std::string& law) {
+#if defined(__cpp_exceptions)
+    throw broken{law};
+#else
+    std::fprintf(stderr, "a law does not hold: %s\n", law.c_str());
+    std::abort();
+#endif
+}
+/// Calls a function and passes the text of a broken law on.
+template <class Function, class Report>
+void with_laws(Function&& function, [[maybe_unused]] Report&& report) {
+#if defined(__cpp_exceptions)
+    try {
+        function();
+    } catch (const broken& law) {
+        report(std::string{law.what()});
+    }
+#else
+    function();
+#endif
+}
 
 /// Memory that a subject manages: one region or one extent. `start` is a number with the alignment of the first byte,
 /// up to `known_align`. Larger alignments are unknown.
