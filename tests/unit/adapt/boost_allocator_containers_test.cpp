@@ -171,7 +171,7 @@ TEST_CASE("boost_allocator: strings of Boost behave as std::string") {
                     tested.clear();
                     model.clear();
                 } else if (position % 10 == 1) {
-                    tested.shrink_to_fit();
+                    memories::shrink(tested);
                     CHECK(tested.capacity() >= tested.size());
                 } else if (position % 10 == 2) {
                     other = tested;

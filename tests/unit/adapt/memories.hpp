@@ -5,6 +5,8 @@
 
 #include <allot/allot.hpp>
 
+#include <boost/version.hpp>
+
 #include <random>
 
 namespace memories {
@@ -83,6 +85,13 @@ using growing_side_table = growing<allot::best_fit<helpers::side_table>>;
     memories::in_band, memories::deferred, memories::side_table, memories::hardened_in_band,                          \
         memories::hardened_side_table, memories::growing_in_band, memories::growing_side_table, memories::one_by_one, \
         memories::two
+
+// Shrinks a string of Boost with an extended allocator. In Boost 1.91 that function does not compile.
+template <class Text>
+bool shrink(Text& text) {
+    if constexpr (BOOST_VERSION < 109100) text.shrink_to_fit();
+    return BOOST_VERSION < 109100;
+}
 
 // Random numbers that are the same on every machine.
 struct sequence {
