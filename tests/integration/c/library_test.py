@@ -112,6 +112,16 @@ class Library(unittest.TestCase):
     def test_sample_in_c(self):
         run_sample(self.compile("gcc", "c11", EXAMPLES / "tensors.c"))
 
+    def test_samples_of_the_guide(self):
+        samples = re.findall(r"^```c\n(.*?)^```", (ROOT / "docs" / "c.md").read_text(encoding="utf-8"), re.S | re.M)
+        self.assertGreater(len(samples), 1)
+        for number, text in enumerate(samples):
+            source = self.folder / f"sample{number}.c"
+            source.write_text(text)
+            with self.subTest(sample=number):
+                program = self.compile("gcc", "c11", source)
+                output_of(program, env=dict(os.environ, LD_LIBRARY_PATH=str(LIBRARY.parent)), cwd=self.folder)
+
     def test_sample_in_cpp(self):
         run_sample(self.compile("g++", "c++11", EXAMPLES / "tensors.cpp"))
 
