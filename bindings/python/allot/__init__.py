@@ -7,17 +7,43 @@
 (5120, 'optimal')
 """
 
-from allot._allot import OffsetAllocator, OutOfMemory, PlanError
+from allot._allot import (
+    Arena,
+    EventLog,
+    FormatError,
+    OffsetAllocator,
+    OutOfMemory,
+    PageCache,
+    PageCacheError,
+    PageSequence,
+    PlanError,
+    Snapshot,
+    Tensor,
+    Trace,
+    TraceWriter,
+    replay,
+)
 from allot._planner import Buffer, Memory, MemoriesPlan, Plan, plan, validate
 
 __all__ = [
+    "Arena",
     "Buffer",
+    "EventLog",
+    "FormatError",
     "MemoriesPlan",
     "Memory",
     "OffsetAllocator",
     "OutOfMemory",
+    "PageCache",
+    "PageCacheError",
+    "PageSequence",
     "Plan",
     "PlanError",
+    "Snapshot",
+    "Tensor",
+    "Trace",
+    "TraceWriter",
     "plan",
+    "replay",
     "validate",
 ]

@@ -7,6 +7,9 @@ NB_MODULE(_allot, m) {
     m.doc() = "The parts of allot that are written in C++. Use the package allot.";
     nb::exception<out_of_memory>(m, "OutOfMemory", PyExc_MemoryError).doc() =
         "A request failed. The text is the reason.";
-    bind_planner(m);
+    bind_history(m);
     bind_offsets(m);
+    bind_pages(m);
+    bind_planner(m);
+    bind_tensors(m);
 }

@@ -42,7 +42,10 @@ private:
     std::exception_ptr kept_{};
 };
 
-void bind_planner(nb::module_& m);
+void bind_history(nb::module_& m);
 void bind_offsets(nb::module_& m);
+void bind_pages(nb::module_& m);
+void bind_planner(nb::module_& m);
+void bind_tensors(nb::module_& m);
 
 }  // namespace allot_python

@@ -2,6 +2,7 @@
 // An allocator of offsets. It has no memory: the bytes may be on any device, in a file or in another process.
 #include "module.hpp"
 
+#include <allot/inspect/snapshot.hpp>
 #include <allot/strategy/best_fit.hpp>
 
 #include <nanobind/stl/pair.h>
@@ -74,6 +75,18 @@ public:
         std::ranges::sort(all);
         return all;
     }
+    [[nodiscard]] allot::snapshot snapshot() const {
+        allot::snapshot made{.allocator = "OffsetAllocator", .regions = {{0, size_}}};
+        for (const auto& [offset, size] : blocks()) made.blocks.push_back({offset, size});
+        for (const auto& [offset, size] : holes()) made.holes.push_back({offset, size});
+        made.statistics = {.used = used_,
+                           .count = live_.size(),
+                           .peak = peak_,
+                           .free = size_ - used_,
+                           .largest_hole = largest_hole(),
+                           .holes = made.holes.size()};
+        return made;
+    }
 
 private:
     void insert() {
@@ -128,6 +141,7 @@ them. Of the smallest suitable holes it takes one at a low offset. Freed neighbo
         .def("resize", &offset_allocator::resize, nb::arg("offset"), nb::arg("size"),
              "Changes the size of a block in place. Raises OutOfMemory if the bytes behind it are in use.")
         .def("clear", &offset_allocator::clear, "Frees all blocks.")
+        .def("snapshot", &offset_allocator::snapshot, "Returns the state of the allocator, which a notebook draws.")
         .def("size_of", &offset_allocator::size_of, nb::arg("offset"),
              "Returns the size of the block that starts at an offset.")
         .def("__contains__", &offset_allocator::contains, nb::arg("offset"))

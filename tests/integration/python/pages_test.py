@@ -1,0 +1,170 @@
+"""Tests of allot.PageCache against a simulated memory of pages."""
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
+
+import allot
+
+PAGES, EACH = 12, 3
+
+
+class Memory(RuleBasedStateMachine):
+    """Writes each token of a sequence to its page, and reads all of them back."""
+
+    sequences = Bundle("sequences")
+    prompts = st.lists(st.integers(0, 1), max_size=10)
+
+    def __init__(self):
+        super().__init__()
+        self.cache = allot.PageCache(PAGES, page_tokens=EACH, sequences=4, sequence_pages=6)
+        self.memory = {}
+        self.live = []
+
+    def write(self, sequence, first):
+        for at in range(first, len(sequence)):
+            self.memory[sequence.pages[at // EACH], at % EACH] = sequence.tokens[at]
+
+    def append(self, sequence, more):
+        before = len(sequence)
+        copy = sequence.append(more)
+        if copy:
+            for at in range(EACH):
+                if (copy[0], at) in self.memory:
+                    self.memory[copy[1], at] = self.memory[copy[0], at]
+        self.write(sequence, before)
+
+    @rule(target=sequences, prompt=prompts, salt=st.integers(0, 1))
+    def start(self, prompt, salt):
+        found = self.cache.match(prompt, salt=salt)
+        try:
+            sequence = self.cache.start(prompt, salt=salt)
+        except allot.PageCacheError as reason:
+            assert len(self.live) == 4 and "too many sequences" in str(reason)
+            return None
+        assert sequence.cached == found == len(sequence) and found % EACH == 0
+        self.live.append(sequence)
+        try:
+            self.append(sequence, prompt[found:])
+        except allot.PageCacheError:
+            assert len(sequence) == found
+        return sequence
+
+    @rule(sequence=sequences, more=prompts)
+    def grow(self, sequence, more):
+        if sequence not in self.live:
+            return
+        before = sequence.tokens
+        try:
+            self.append(sequence, more)
+        except allot.PageCacheError:
+            assert sequence.tokens == before
+        else:
+            assert sequence.tokens == before + more
+
+    @rule(sequence=sequences)
+    def commit(self, sequence):
+        if sequence in self.live:
+            sequence.commit()
+
+    @rule(target=sequences, sequence=sequences)
+    def fork(self, sequence):
+        if sequence not in self.live or len(self.live) == 4:
+            return None
+        self.live.append(sequence.fork())
+        assert self.live[-1].tokens == sequence.tokens and self.live[-1].pages == sequence.pages
+        return self.live[-1]
+
+    @rule(sequence=sequences, data=st.data())
+    def truncate(self, sequence, data):
+        if sequence in self.live:
+            kept = sequence.tokens[: data.draw(st.integers(0, len(sequence)))]
+            sequence.truncate(len(kept))
+            assert sequence.tokens == kept
+
+    @rule(sequence=consumes(sequences))
+    def release(self, sequence):
+        if sequence in self.live:
+            sequence.release()
+            self.live.remove(sequence)
+            for call in (sequence.commit, sequence.fork, sequence.pin, lambda: sequence.append([1])):
+                with pytest.raises(allot.PageCacheError, match="was released"):
+                    call()
+
+    @rule()
+    def clear(self):
+        self.cache.clear()
+        assert self.cache.counts[1] == 0
+
+    @invariant()
+    def pages_have_the_tokens(self):
+        assert self.cache.check() is None
+        assert sum(self.cache.counts) == PAGES
+        assert self.cache.counts[2] == len({page for sequence in self.live for page in sequence.pages})
+        for sequence in self.live:
+            assert len(sequence.pages) == -(-len(sequence) // EACH)
+            read = [self.memory[sequence.pages[at // EACH], at % EACH] for at in range(len(sequence))]
+            assert read == sequence.tokens
+
+
+TestMemory = Memory.TestCase
+TestMemory.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+
+
+def test_limits():
+    for wrong in ({"pages": 0}, {"pages": 9, "page_tokens": 0}, {"pages": 9, "sequences": 0}):
+        with pytest.raises(ValueError, match="the limits are invalid"):
+            allot.PageCache(**wrong)
+    with pytest.raises((TypeError, OverflowError)):
+        allot.PageCache(-1)
+    cache = allot.PageCache(2, page_tokens=4, sequence_pages=1)
+    with pytest.raises(allot.PageCacheError, match="too many pages"):
+        cache.start([]).append(range(5))
+
+
+def test_a_sequence_is_released_with_its_object():
+    cache = allot.PageCache(4, page_tokens=2)
+    sequence = cache.start([])
+    sequence.append([1, 2, 3])
+    sequence.commit()
+    assert cache.counts == (2, 0, 2)
+    del sequence
+    assert cache.counts == (3, 1, 0) and cache.match([1, 2, 3]) == 2
+    with cache.start([1, 2]) as found:
+        assert found.cached == 2 and cache.counts == (3, 0, 1)
+    assert cache.counts == (3, 1, 0)
+    assert len(found) == 0 and found.pages == []
+
+
+def test_a_sequence_keeps_its_cache():
+    sequence = allot.PageCache(4, page_tokens=2).start([])
+    sequence.append([1, 2, 3])
+    assert len(sequence.fork().pages) == 2
+
+
+def test_pinned_pages_are_not_evicted():
+    cache = allot.PageCache(3, page_tokens=2)
+    with cache.start([]) as kept:
+        kept.append([1, 2])
+        kept.commit()
+        kept.pin()
+    with cache.start([]) as other:
+        other.append([3] * 4)
+        with pytest.raises(allot.PageCacheError, match="too many pages are in use or pinned"):
+            other.append([3])
+    with cache.start([1, 2]) as found:
+        assert found.cached == 2
+        found.unpin()
+        with pytest.raises(allot.PageCacheError, match="no pin"):
+            found.unpin()
+    with cache.start([]) as other:
+        other.append([3] * 6)
+        assert cache.evictions == 1
+
+
+def test_tokens_of_a_wrong_type_are_refused():
+    cache = allot.PageCache(3)
+    for tokens in ([-1], [2**32], ["a"], 5):
+        with pytest.raises((TypeError, RuntimeError)):
+            cache.start(tokens)
