@@ -108,28 +108,14 @@ void bind_drawing(Class& to) {
             nb::sig("def _repr_html_(self) -> str"));
 }
 
-void bind_snapshot(nb::module_& m) {
-    nb::class_<allot::snapshot> snapshot(m, "Snapshot",
-                                         R"(The state of an allocator at one time: regions, blocks and holes.
-
-Arena.snapshot and OffsetAllocator.snapshot return it, and C++ programs write it (allot/inspect/snapshot.hpp). A notebook
-shows its map.)");
+/// Adds the lists and the counters of a snapshot.
+void bind_lists(nb::class_<allot::snapshot>& to) {
     const auto ranges = [](const std::vector<allot::snapshot_range>& of) {
         std::vector<std::pair<std::uint64_t, std::uint64_t>> all;
         for (const allot::snapshot_range& each : of) all.emplace_back(each.address, each.size);
         return all;
     };
-    snapshot
-        .def_static(
-            "from_bytes", [](const nb::bytes& from) { return read(from, allot::read_snapshot); }, nb::arg("data"),
-            "Reads a snapshot (ALSN1). Raises FormatError if the bytes are damaged.")
-        .def(
-            "to_bytes", [](const allot::snapshot& of) { return bytes_of(allot::write_snapshot(of)); },
-            "Returns the bytes of a file, which ./dev view and C++ programs read.")
-        .def(
-            "json", [](const allot::snapshot& of) { return written([&](auto& to) { allot::export_json(of, to); }); },
-            "Returns the state as JSON (examples/apps/memory_viewer/memory.schema.json).")
-        .def_ro("allocator", &allot::snapshot::allocator, "The name of the allocator.")
+    to.def_ro("allocator", &allot::snapshot::allocator, "The name of the allocator.")
         .def_prop_ro(
             "regions", [ranges](const allot::snapshot& of) { return ranges(of.regions); },
             "The regions as pairs of address and size.")
@@ -151,7 +137,25 @@ shows its map.)");
             "free", [](const allot::snapshot& of) { return of.statistics.free; }, "The bytes in holes.")
         .def_prop_ro(
             "fragmentation", [](const allot::snapshot& of) { return of.statistics.fragmentation(); },
-            "The share of the free bytes that is outside the largest hole.")
+            "The share of the free bytes that is outside the largest hole.");
+}
+
+void bind_snapshot(nb::module_& m) {
+    nb::class_<allot::snapshot> snapshot(m, "Snapshot",
+                                         R"(The state of an allocator at one time: regions, blocks and holes.
+
+Arena.snapshot and OffsetAllocator.snapshot return it, and C++ programs write it (allot/inspect/snapshot.hpp). A notebook
+shows its map.)");
+    snapshot
+        .def_static(
+            "from_bytes", [](const nb::bytes& from) { return read(from, allot::read_snapshot); }, nb::arg("data"),
+            "Reads a snapshot (ALSN1). Raises FormatError if the bytes are damaged.")
+        .def(
+            "to_bytes", [](const allot::snapshot& of) { return bytes_of(allot::write_snapshot(of)); },
+            "Returns the bytes of a file, which ./dev view and C++ programs read.")
+        .def(
+            "json", [](const allot::snapshot& of) { return written([&](auto& to) { allot::export_json(of, to); }); },
+            "Returns the state as JSON (examples/apps/memory_viewer/memory.schema.json).")
         .def(
             "_page",
             [](const allot::snapshot& of, std::string_view library, std::string_view title) {
@@ -170,7 +174,27 @@ shows its map.)");
                    std::to_string(of.holes.size()) + " holes: " + std::to_string(of.statistics.used) + " bytes used, " +
                    std::to_string(of.statistics.free) + " free>";
         });
+    bind_lists(snapshot);
     bind_drawing(snapshot);
+}
+
+/// Adds the formats of other tools.
+void bind_exports(nb::class_<allot::event_log>& to) {
+    to.def(
+          "json", [](const allot::event_log& of) { return written([&](auto& to) { allot::export_json(of, to); }); },
+          "Returns the events as JSON (examples/apps/memory_viewer/memory.schema.json).")
+        .def(
+            "perfetto",
+            [](const allot::event_log& of) {
+                return as_bytes(written([&](auto& to) { allot::export_perfetto(of, to); }));
+            },
+            "Returns a trace for https://ui.perfetto.dev.")
+        .def(
+            "pytorch",
+            [](const allot::event_log& of) {
+                return as_bytes(written([&](auto& to) { allot::export_pytorch(of, to); }));
+            },
+            "Returns a memory snapshot for https://pytorch.org/memory_viz.");
 }
 
 void bind_log(nb::module_& m) {
@@ -189,21 +213,6 @@ void bind_log(nb::module_& m) {
                 return bytes_of(writer.bytes());
             },
             "Returns the bytes of a file, which ./dev view and C++ programs read.")
-        .def(
-            "json", [](const allot::event_log& of) { return written([&](auto& to) { allot::export_json(of, to); }); },
-            "Returns the events as JSON (examples/apps/memory_viewer/memory.schema.json).")
-        .def(
-            "perfetto",
-            [](const allot::event_log& of) {
-                return as_bytes(written([&](auto& to) { allot::export_perfetto(of, to); }));
-            },
-            "Returns a trace for https://ui.perfetto.dev.")
-        .def(
-            "pytorch",
-            [](const allot::event_log& of) {
-                return as_bytes(written([&](auto& to) { allot::export_pytorch(of, to); }));
-            },
-            "Returns a memory snapshot for https://pytorch.org/memory_viz.")
         .def_prop_ro(
             "events",
             [](const allot::event_log& of) {
@@ -232,6 +241,7 @@ void bind_log(nb::module_& m) {
         .def("__repr__", [](const allot::event_log& of) {
             return "<EventLog of " + std::to_string(of.events.size()) + " events>";
         });
+    bind_exports(log);
     bind_drawing(log);
 }
 
