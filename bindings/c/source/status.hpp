@@ -4,7 +4,7 @@
 
 #include "../allot.h"
 
-#include <allot/arena/hardening.hpp>
+#include <allot/arena/misuse.hpp>
 #include <allot/core/diagnosis.hpp>
 #include <allot/page_cache/page_limits.hpp>
 #include <allot/plan/validate.hpp>
