@@ -30,6 +30,8 @@
 // Thread safety: all functions may be called from any thread.
 #pragma once
 
+#include "allocator_counters.hpp"
+
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/alignment.h>
@@ -38,23 +40,11 @@
 #include <allot/compose/detail/wrapper.hpp>
 #include <allot/core/arithmetic.hpp>
 
-#include <atomic>
 #include <cstring>
 #include <new>
-#include <string>
 #include <utility>
 
 namespace allot_torch {
-
-/// Counters of an allocator. All sizes are in bytes.
-struct statistics {
-    std::size_t used = 0;      ///< The requested size of all live blocks.
-    std::size_t peak = 0;      ///< The maximum of `used` since the start, or since `reset_peak`.
-    std::size_t held = 0;      ///< The size of all regions.
-    std::size_t blocks = 0;    ///< The live blocks.
-    std::size_t requests = 0;  ///< The requests that succeeded.
-    std::size_t refusals = 0;  ///< The requests that failed.
-};
 
 /// The interface of PyTorch over an allot allocator of host memory whose calls may overlap.
 template <allot::sized_allocator Memory>
@@ -86,12 +76,9 @@ public:
     c10::DeleterFnPtr raw_deleter() const { return &take; }
 
     /// Returns the counters. Concurrent calls can invalidate the result.
-    [[nodiscard]] allot_torch::statistics statistics() const noexcept {
-        const std::size_t allocated = allocated_, freed = freed_;
-        return {used_, peak_, memory_.size(), allocated - freed, allocated, refusals_};
-    }
+    [[nodiscard]] allot_torch::statistics statistics() const noexcept { return counters_.read(memory_.size()); }
     /// Sets the peak to the bytes that are in use now.
-    void reset_peak() noexcept { peak_ = used_.load(); }
+    void reset_peak() noexcept { counters_.reset_peak(); }
     /// Releases memory without live blocks. Returns the number of released bytes.
     std::size_t trim() noexcept
         requires allot::trimmable_allocator<Memory>
@@ -112,10 +99,13 @@ private:
         if (size != 0) {
             const block_type fresh =
                 size <= SIZE_MAX - ahead ? memory_.allocate({size + ahead, c10::gAlignment}) : block_type{};
-            if (!fresh) refuse(size);
+            if (!fresh) {
+                c10::profiledCPUMemoryReporter().OutOfMemory(size);
+                counters_.refuse(memory_, {size, c10::gAlignment});
+            }
             ::new (fresh.address) prefix{this, fresh};
             data = static_cast<std::byte*>(fresh.address) + ahead;
-            count(size);
+            counters_.add(size);
             c10::profiledCPUMemoryReporter().New(data, size);
         }
         return {data, data, &take, c10::Device{c10::DeviceType::CPU}};
@@ -124,26 +114,11 @@ private:
         if (data == nullptr) return;
         c10::profiledCPUMemoryReporter().Delete(data);
         const prefix known = *std::launder(reinterpret_cast<prefix*>(static_cast<std::byte*>(data) - ahead));
-        known.owner->used_ -= known.block.size - ahead;
-        ++known.owner->freed_;
+        known.owner->counters_.remove(known.block.size - ahead);
         known.owner->memory_.deallocate(known.block);
     }
-    void count(std::size_t size) const noexcept {
-        const std::size_t now = used_ += size;
-        std::size_t before = peak_;
-        while (now > before && !peak_.compare_exchange_weak(before, now)) {}
-        ++allocated_;
-    }
-    [[noreturn]] void refuse(std::size_t size) const {
-        ++refusals_;
-        c10::profiledCPUMemoryReporter().OutOfMemory(size);
-        const allot::diagnosis found = memory_.diagnose({size, c10::gAlignment});
-        C10_THROW_ERROR(OutOfMemoryError, "allot: no memory for a tensor of " + std::to_string(size) + " bytes: " +
-                                              (found.reason == allot::refusal::none ? "try again" : found.what()));
-    }
-
     mutable Memory memory_;  // PyTorch 1.13 allocates from a constant object
-    mutable std::atomic<std::size_t> used_{0}, peak_{0}, allocated_{0}, freed_{0}, refusals_{0};
+    mutable detail::counters counters_;
 };
 
 }  // namespace allot_torch
