@@ -48,6 +48,13 @@
 #include <utility>
 #include <vector>
 
+// libstdc++ 11 has no std::vector in constant expressions.
+#if defined(__cpp_lib_constexpr_vector)
+#define ALLOT_CONSTEXPR_TRACE constexpr
+#else
+#define ALLOT_CONSTEXPR_TRACE inline
+#endif
+
 namespace allot {
 inline namespace v1 {
 
@@ -83,9 +90,9 @@ namespace detail {
 
 class trace_reader : format_reader {
 public:
-    constexpr explicit trace_reader(std::span<const std::byte> bytes) noexcept : format_reader{bytes} {}
+    ALLOT_CONSTEXPR_TRACE explicit trace_reader(std::span<const std::byte> bytes) noexcept : format_reader{bytes} {}
 
-    [[nodiscard]] constexpr format_reading<trace> read() {
+    [[nodiscard]] ALLOT_CONSTEXPR_TRACE format_reading<trace> read() {
         const format_refusal reason = read_all();
         made_.slots = static_cast<std::uint32_t>(held_.size());
         return {std::move(made_), {reason, reason == format_refusal::none ? 0 : begin()}};
@@ -98,7 +105,7 @@ private:
         std::uint8_t align_log2;
     };
 
-    constexpr format_refusal read_all() {
+    ALLOT_CONSTEXPR_TRACE format_refusal read_all() {
         if (!magic("ALTR1\n")) return reason();
         begin_record();
         std::uint64_t events = 0, allocations = 0;
@@ -116,7 +123,7 @@ private:
         return slot_of_.size() == allocations ? format_refusal::none : format_refusal::wrong_count;
     }
 
-    constexpr bool event() {
+    ALLOT_CONSTEXPR_TRACE bool event() {
         std::uint64_t head = 0, age = 0;
         if (!number(head)) return false;
         const std::uint64_t x = head >> 2;
@@ -134,7 +141,7 @@ private:
         }
     }
 
-    constexpr bool allocate(std::uint64_t size, std::uint8_t log2) {
+    ALLOT_CONSTEXPR_TRACE bool allocate(std::uint64_t size, std::uint8_t log2) {
         if (size == 0) size = 1;
         if (slot_of_.size() == dead || !checked_add<std::uint64_t>(live_, size, live_))
             return refuse(format_refusal::too_large);
@@ -157,23 +164,23 @@ private:
     }
 
     /// Returns whether the block of an age is live after a number of allocations.
-    constexpr bool is_live(std::size_t blocks, std::uint64_t age) noexcept {
+    ALLOT_CONSTEXPR_TRACE bool is_live(std::size_t blocks, std::uint64_t age) noexcept {
         if (age >= blocks) return refuse(format_refusal::unknown_block);
         return slot_of_[blocks - 1 - static_cast<std::size_t>(age)] != dead || refuse(format_refusal::not_live);
     }
-    constexpr bool deallocate(std::size_t blocks, std::uint64_t age) {
+    ALLOT_CONSTEXPR_TRACE bool deallocate(std::size_t blocks, std::uint64_t age) {
         if (!is_live(blocks, age)) return false;
         give_back(slot_of_[blocks - 1 - static_cast<std::size_t>(age)]);
         return true;
     }
-    constexpr void give_back(std::uint32_t& slot) {
+    ALLOT_CONSTEXPR_TRACE void give_back(std::uint32_t& slot) {
         const block held = held_[slot];
         made_.operations.push_back({held.size, slot, trace_action::deallocate, held.align_log2});
         live_ -= held.size;
         spare_.push_back(slot);
         slot = dead;
     }
-    constexpr bool reset() {
+    ALLOT_CONSTEXPR_TRACE bool reset() {
         for (; kept_ != slot_of_.size(); ++kept_)
             if (slot_of_[kept_] != dead) give_back(slot_of_[kept_]);
         made_.operations.push_back({.action = trace_action::reset});
@@ -192,7 +199,7 @@ private:
 
 /// Returns the operations of a trace. If the trace is invalid, returns those before the first error, which can be
 /// replayed, and the error.
-[[nodiscard]] constexpr format_reading<trace> read_trace(std::span<const std::byte> bytes) {
+[[nodiscard]] ALLOT_CONSTEXPR_TRACE format_reading<trace> read_trace(std::span<const std::byte> bytes) {
     return detail::trace_reader{bytes}.read();
 }
 
@@ -201,27 +208,27 @@ class trace_writer {
 public:
     /// Records an allocation and returns the number of the block. Preconditions: `size < 2^62`, and `align` is a power
     /// of two.
-    constexpr std::uint64_t allocate(std::uint64_t size, std::uint64_t align = 16) {
+    ALLOT_CONSTEXPR_TRACE std::uint64_t allocate(std::uint64_t size, std::uint64_t align = 16) {
         event(size << 2 | (align == 16 ? 0 : 1));
         if (align != 16) byte(static_cast<std::uint8_t>(std::countr_zero(align)));
         return blocks_++;
     }
     /// Records a deallocation. Precondition: the block is live.
-    constexpr void deallocate(std::uint64_t block) { event((blocks_ - 1 - block) << 2 | 2); }
+    ALLOT_CONSTEXPR_TRACE void deallocate(std::uint64_t block) { event((blocks_ - 1 - block) << 2 | 2); }
     /// Records a resize and returns the new number of the block. Preconditions: the block is live, and `size < 2^62`.
-    constexpr std::uint64_t resize(std::uint64_t block, std::uint64_t size) {
+    ALLOT_CONSTEXPR_TRACE std::uint64_t resize(std::uint64_t block, std::uint64_t size) {
         event(size << 2 | 3);
         detail::append_varint(blocks_ - 1 - block, events_);
         return blocks_++;
     }
     /// Records a reset, which deallocates all blocks.
-    constexpr void reset() {
+    ALLOT_CONSTEXPR_TRACE void reset() {
         event(1);
         byte(255);
     }
 
     /// Returns the recorded events as a complete trace.
-    [[nodiscard]] constexpr std::vector<std::byte> bytes() const {
+    [[nodiscard]] ALLOT_CONSTEXPR_TRACE std::vector<std::byte> bytes() const {
         std::vector<std::byte> all;
         detail::append_text("ALTR1\n", all);
         detail::append_varint(count_, all);
@@ -231,11 +238,11 @@ public:
     }
 
 private:
-    constexpr void event(std::uint64_t head) {
+    ALLOT_CONSTEXPR_TRACE void event(std::uint64_t head) {
         ++count_;
         detail::append_varint(head, events_);
     }
-    constexpr void byte(std::uint8_t value) { events_.push_back(static_cast<std::byte>(value)); }
+    ALLOT_CONSTEXPR_TRACE void byte(std::uint8_t value) { events_.push_back(static_cast<std::byte>(value)); }
 
     std::vector<std::byte> events_{};
     std::uint64_t count_ = 0, blocks_ = 0;

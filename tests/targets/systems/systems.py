@@ -16,6 +16,7 @@ libc++, which ./dev installs. A cell whose compiler or emulator is missing is sk
 import concurrent.futures
 import dataclasses
 import datetime
+import glob
 import json
 import os
 import re
@@ -33,7 +34,18 @@ THREADS = {"host/job_queue.hpp"}  # needs std::mutex, which a system without thr
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]
 MSVC = ["-fms-extensions", "-fms-compatibility", "-fms-compatibility-version=19.40", "-fgnuc-version=4.2.1",
         "-D__STRICT_ANSI__"]
+# The layout of classes is a property of the target. Its C library is that of MinGW, because MSVC's cannot be had.
+MSVC_LAYOUT = ["-target", "x86_64-pc-windows-msvc", "-U_MSC_VER", "-D__MINGW32__", "-D__MINGW64__", "-fgnuc-version=4.2.1",
+               "-fms-extensions", "-nostdinc++", "-isystem", "TOOLS/libcxx-19/usr/lib/llvm-19/include/c++/v1", "-isystem",
+               "TOOLS/ziglang/lib/python3*/site-packages/ziglang/lib/libc/include/any-windows-any"]
 M32 = ["-m32", "-idirafter", "/usr/include/x86_64-linux-gnu"]  # asm/ of Debian, without the package g++-multilib
+EMPTY_MEMBERS = """
+struct probe {
+    ALLOT_NO_UNIQUE_ADDRESS allot::no_error first;
+    int second;
+};
+static_assert(sizeof(probe) == sizeof(int), "an empty member takes no bytes");
+"""
 HEADING = "## Compilers and systems"
 LAWS_TIME, HEADERS_TIME = 7200, 1800  # seconds
 
@@ -61,8 +73,8 @@ def debian_clang(version, standards):
 def libcxx(version, standards):
     lib = f"TOOLS/libcxx-{version}/usr/lib/llvm-{version}"
     return Cell(f"clang-{version}-libcxx", f"Clang {version}", f"libc++ {version}", "x86-64 Linux",
-                [f"clang++-{version}", "-stdlib=libc++", "-stdlib++-isystem", f"{lib}/include/c++/v1"], standards,
-                flags=[f"-L{lib}/lib", f"-Wl,-rpath,{lib}/lib", f"-Wl,-rpath,TOOLS/libcxx-{version}/usr/lib/x86_64-linux-gnu",
+                [f"clang++-{version}", "-stdlib++-isystem", f"{lib}/include/c++/v1"], standards,
+                flags=["-stdlib=libc++", f"-L{lib}/lib", f"-Wl,-rpath,{lib}/lib", f"-Wl,-rpath,TOOLS/libcxx-{version}/usr/lib/x86_64-linux-gnu",
                        f"-LTOOLS/libcxx-{version}/usr/lib/x86_64-linux-gnu"])
 
 
@@ -86,6 +98,8 @@ CELLS = [
     Cell("clang-19-m32", "Clang 19", "libstdc++ 12", "32-bit x86 Linux (-m32)", ["clang++-19", *M32], THREE),
     Cell("clang-19-ms", "Clang 19 with the options of MSVC", "libstdc++ 12", "x86-64 Linux", ["clang++-19", *MSVC], THREE,
          laws=False),
+    Cell("clang-19-ms-layout", "Clang 19 with MSVC's layout of classes", "libc++ 19", "x86-64 Windows",
+         ["clang++-19", *MSVC_LAYOUT], THREE, family="windows", launch=None, laws=False),
     zig("linux", "x86_64-linux-gnu", "x86-64 Linux"),
     zig("windows", "x86_64-windows-gnu", "x86-64 Windows", family="windows", launch=["wine"], how="Wine"),
     zig("macos", "aarch64-macos", "AArch64 macOS", family="macos", launch=None),
@@ -156,6 +170,12 @@ def call(command, seconds, **options):
     return done.stdout
 
 
+def in_tools(argument, tools):
+    """The argument with the folder of the tools. A pattern is replaced by the path that matches it."""
+    argument = argument.replace("TOOLS", str(tools))
+    return next(iter(glob.glob(argument)), argument) if "*" in argument else argument
+
+
 class Run:
     """The compilations and the program of one cell."""
 
@@ -163,7 +183,7 @@ class Run:
         self.cell, self.pool = cell, pool
         self.folder = build / cell.name
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.command, self.flags, self.launch = ([each.replace("TOOLS", str(tools)) for each in some or []]
+        self.command, self.flags, self.launch = ([in_tools(each, tools) for each in some or []]
                                                  for some in (cell.command, cell.flags, cell.launch))
         self.common = [f"-I{ROOT}/include", "-isystem", str(isolated(build))]
         self.environment = {**os.environ, "WINEPREFIX": str(build / "wine"), "WINEDEBUG": "-all",
@@ -173,13 +193,13 @@ class Run:
     def missing(self):
         """The first program that is not installed, or an empty string."""
         programs = [self.command[0], *self.launch[:1]]
-        folders = [each for each in self.command if each.endswith("/v1")]
+        folders = [after for each, after in zip(self.command, self.command[1:]) if each.endswith("-isystem")]
         return next((each for each in programs if not shutil.which(each)), "") or \
             next((each for each in folders if not os.path.isdir(each)), "")
 
     def compile_headers(self, standard):
         source = self.folder / f"headers_{standard.replace('+', 'x')}.cpp"
-        source.write_text("".join(f"#include <allot/{each}>\n" for each in headers_for(self.cell.family)))
+        source.write_text("".join(f"#include <allot/{each}>\n" for each in headers_for(self.cell.family)) + EMPTY_MEMBERS)
         target = ["-c", "-o", str(source.with_suffix(".o"))]
         call([*self.command, f"-std={STANDARDS[standard]}", *WARNINGS, *self.common, *target, str(source)], HEADERS_TIME,
              env=self.environment)
@@ -203,7 +223,7 @@ class Run:
         call([*self.command, *objects, *self.flags, "-o", str(self.program())], LAWS_TIME, env=self.environment)
 
     def compile_flags(self):
-        return [each for each in self.flags if not each.startswith(("-L", "-l", "-Wl", "-static"))]
+        return [each for each in self.flags if not each.startswith(("-L", "-l", "-Wl", "-static", "-stdlib"))]
 
     def program(self):
         return self.folder / {"windows": "laws.exe", "wasi": "laws.wasm"}.get(self.cell.family, "laws")

@@ -1,14 +1,15 @@
-// The codes of Windows: their numbers, and a sentence for each.
-#include <allot/windows/error.hpp>
+// The codes of Windows: their numbers, and a sentence for each. <windows.h> comes first here, and last in kernel.hpp.
+#if defined(_WIN32)
+#include <windows.h>
+#endif
+
+#include <allot/allot.hpp>
+#include <allot/windows.hpp>
 
 #include <doctest/doctest.h>
 
 #include <set>
 #include <string>
-
-#if defined(_WIN32)
-#include <windows.h>
-#endif
 
 namespace windows = allot::windows;
 
