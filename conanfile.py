@@ -2,8 +2,20 @@ from pathlib import Path
 import re
 
 from conan import ConanFile
+from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake
 from conan.tools.files import copy
+from conan.tools.layout import basic_layout
+
+required_conan_version = ">=2.0"
+
+# Packages of ConanCenter for each option. CUDA, HIP and OpenSHMEM are not there: their targets use the system's SDK.
+PACKAGES = {
+    "boost": [("boost/[>=1.74 <2]", {"header_only": True})],  # False: without the headers that docs/layers.md lists
+    "opencl": [("opencl-icd-loader/[>=2022.09.30]", {}), ("opencl-clhpp-headers/[>=2022.09.30]", {})],
+    "vulkan": [("vulkan-headers/[>=1.3 <2]", {}), ("vulkan-loader/[>=1.3 <2]", {})],
+    "mpi": [("openmpi/[>=4.1 <6]", {})],
+}
 
 
 class Allot(ConanFile):
@@ -13,8 +25,8 @@ class Allot(ConanFile):
     topics = ("allocator", "memory", "opencl", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"boost": [True, False]}  # False: without the headers that docs/layers.md lists
-    default_options = {"boost": True}
+    options = {option: [True, False] for option in PACKAGES}
+    default_options = {option: option == "boost" for option in PACKAGES}
     generators = "CMakeToolchain", "CMakeDeps"
     exports = "CMakeLists.txt"  # set_version reads the version from it
     exports_sources = "CMakeLists.txt", "LICENSE", "include/*", "bindings/debuggers/*"
@@ -25,8 +37,16 @@ class Allot(ConanFile):
         self.version = re.search(r"project\(allot VERSION ([0-9.]+)", text).group(1)
 
     def requirements(self):
-        if self.options.boost:
-            self.requires("boost/[>=1.74]", transitive_headers=True, options={"header_only": True})
+        for option, packages in PACKAGES.items():
+            for package, options in packages if self.options.get_safe(option) else []:
+                self.requires(package, transitive_headers=True, transitive_libs=True, options=options)
+
+    def layout(self):
+        basic_layout(self)
+
+    def validate(self):
+        if self.settings.get_safe("compiler.cppstd"):
+            check_min_cppstd(self, 20)
 
     def build(self):
         cmake = CMake(self)

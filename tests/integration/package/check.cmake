@@ -30,6 +30,15 @@ function(build_and_run_consumer)
     run(${SCRATCH}/build/consumer)
 endfunction()
 
+# Checks that Conan's graph of the package with these options contains one text, and not another one if it is not empty.
+function(expect_requirements present absent)
+    execute_process(COMMAND ${CONAN} graph info --requires=allot/${VERSION} --no-remote ${ARGN}
+                    OUTPUT_VARIABLE output ERROR_VARIABLE output)
+    if(NOT output MATCHES "${present}" OR (absent AND output MATCHES "${absent}"))
+        message(FATAL_ERROR "'${ARGN}' should require '${present}', and not '${absent}':\n${output}")
+    endif()
+endfunction()
+
 file(REMOVE_RECURSE ${SCRATCH})
 file(MAKE_DIRECTORY ${SCRATCH})
 
@@ -120,7 +129,7 @@ elseif(WAY STREQUAL "c_interface")
         LD_LIBRARY_PATH='${directory}/..' ./consumer" WORKING_DIRECTORY ${SCRATCH})
 
 elseif(WAY STREQUAL "conan")
-    # ./dev test --wide installs Conan into build/tools. Boost is the system's, so nothing is downloaded.
+    # ./dev test --wide installs Conan into build/tools. All requirements are the system's, so nothing is downloaded.
     find_program(CONAN conan HINTS ${SOURCE}/build/tools/bin)
     if(NOT CONAN)
         message("skipped: Conan is not installed (./dev test --wide installs it)")
@@ -130,9 +139,18 @@ elseif(WAY STREQUAL "conan")
     set(ENV{CXX} ${COMPILER})
     run(${CONAN} profile detect)
     file(APPEND ${SCRATCH}/home/profiles/default
-         "[platform_requires]\nboost/${BOOST}\n[conf]\ntools.cmake.cmaketoolchain:generator=Ninja\n")
+         "[platform_requires]\nboost/${BOOST}\nopencl-icd-loader/2022.09.30\nopencl-clhpp-headers/2022.09.30\n"
+         "vulkan-headers/1.3.239\nvulkan-loader/1.3.239\nopenmpi/4.1.4\n"
+         "[conf]\ntools.cmake.cmaketoolchain:generator=Ninja\n")
     file(COPY ${SOURCE}/tests/integration/package DESTINATION ${SCRATCH}) # Conan builds beside the test's sources
-    run(${CONAN} create ${SOURCE} --no-remote --test-folder ${SCRATCH}/package/conan)
+    run(${CONAN} create ${SOURCE} --no-remote -s compiler.cppstd=20 --test-folder ${SCRATCH}/package/conan)
+    expect_requirements("info_invalid: [^\n]* lower than the required" "" -s compiler.cppstd=17)
+    set(cxx20 -s compiler.cppstd=20)
+    expect_requirements("boost/[^\n]*#platform" "(opencl|vulkan|mpi)[^\n]*#platform" ${cxx20})
+    expect_requirements("opencl-clhpp-headers/[^\n]*#platform" "boost/[^\n]*#platform" ${cxx20} -o "allot/*:opencl=True"
+                        -o "allot/*:boost=False")
+    expect_requirements("vulkan-loader/[^\n]*#platform" "mpi/[^\n]*#platform" ${cxx20} -o "allot/*:vulkan=True")
+    expect_requirements("openmpi/[^\n]*#platform" "vulkan-loader/[^\n]*#platform" ${cxx20} -o "allot/*:mpi=True")
 
 elseif(WAY STREQUAL "vcpkg")
     # vcpkg itself is not necessary to find the most frequent error: different versions in its manifest and in the

@@ -350,6 +350,26 @@ TEST_CASE("boost_allocator: a failed burst frees its nodes and leaves the chain"
     CHECK(arena.diagnose({.size = 1_MiB}).largest_hole == all);
 }
 
+TEST_CASE("boost_allocator: a pool serves the nodes of a list, of which one call gets all or none") {
+    using slots = allot::pool<allot::pool_options{.slot = 64, .align = 16}>;
+    allot::arena<allot::host::static_storage<4_KiB>, slots> memory;
+    flags::list<std::uint64_t, in<std::uint64_t, decltype(memory)>> list{memory};
+    list.insert(list.end(), 60U, 7U);
+    CHECK_THROWS_AS(list.insert(list.end(), 5U, 8U), allot::bad_alloc);
+    CHECK(list.size() == 60);
+    list.insert(list.begin(), 4U, 9U);
+    CHECK_THROWS_AS(list.push_back(10U), std::bad_alloc);
+    CHECK(list.front() == 9);
+    list.clear();
+    CHECK(helpers::room_for(memory, {64, 16}) == 64);
+
+    vector<std::uint64_t, decltype(memory)> values{memory};  // a slot cannot be extended
+    for (std::uint64_t i = 0; i != 5; ++i) values.push_back(i);
+    CHECK_THROWS_AS(values.reserve(9), allot::bad_alloc);
+    values.shrink_to_fit();
+    CHECK(values.back() == 4);
+}
+
 TEST_CASE("boost_allocator: nodes of one call take the lock of `synchronized` once") {
     using shared_memory = allot::synchronized<heap_arena, counted_lock>;
     heap_arena arena{{}, 64_KiB};
