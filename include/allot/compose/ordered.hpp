@@ -18,7 +18,7 @@
 // A block is freed when the host is done with it. Work of queues that was submitted before may still use its bytes:
 // they are pending. A later request gets pending bytes
 //   - at once, if it comes from the same queue, because its work runs later;
-//   - at once, if the work is known to be done, or the requesting queue already waits for it;
+//   - at once, if the work is known to be done, or the requesting queue already waits for it (`follows`);
 //   - behind a wait, which `ordered` inserts or hands out (`wait_policy`).
 // A request prefers bytes without a wait. It is never refused while a wait would serve it, except with
 // `wait_policy::never`. Adjacent holes join, also if they wait for different work. A block waits only for the uses of its own bytes.
@@ -27,23 +27,18 @@
 // waits for the bytes there: in a ring, those that were freed first. `reset` and `rollback` free bytes that work of the
 // given queues may still use.
 //
-// A free records no point. A point is recorded when another queue first needs bytes of this queue. It covers all earlier
-// frees of the queue.
-//
-// When to use: memory whose blocks several queues of a driver use: streams, command queues, threads with a timeline.
-// When not to use: work on one in-order queue, or memory that is freed after the host waited for the work: use an arena.
+// When to use: for memory whose blocks several queues use: streams, command queues, threads with a timeline.
+// When not to use: for one in-order queue, or blocks that are freed after the host waited for the work. Use an arena.
 //
 // Complexity: `allocate` and `deallocate` on one queue are those of best_fit, with some instructions more. A request that
-// finds no bytes without a wait asks the driver for passed points, which visits all holes if one passed. In a
-// page_tree it also visits the pages.
+// finds no bytes without a wait asks the driver for passed points. If one passed, it visits all holes or pages.
 //
 // Memory: that of best_fit with a side table, 16 bytes for each of its records, and 24 bytes for each further segment of
 // a hole, where bytes of different queues adjoin. For other strategies: 24 bytes for each slot or page, or 40 for each
 // range of bytes that the same queues used. The object has one epoch for each pair of queues and recorded points.
 //
 // Thread safety: not synchronized. Protect it by a lock if several threads submit work.
-// Sources: IREE's pools, whose free blocks carry a frontier (iree/hal/memory/tlsf.h). RMM's stream-ordered pool, which
-// keeps a list of free blocks and an event for each stream.
+// Sources: IREE's pools, whose free blocks carry a frontier (iree/hal/memory/tlsf.h), and RMM's stream-ordered pool.
 #pragma once
 
 #include <allot/compose/detail/arena_access.hpp>
@@ -120,9 +115,16 @@ public:
         if (clock_.attached(queue.index) == 0) return {};
         return note(clock_.replace(queue.index, next));
     }
-    /// Records a point on each queue with pending uses. A later wait for these uses records nothing on their queues, for
-    /// example while one of them captures a graph.
+    /// Records a point on each queue with pending uses, so that a later wait for them records nothing: one of the queues
+    /// may capture a graph then.
     void cover() noexcept { cover_all(host); }
+    /// States that later work of a queue comes after the earlier work of `other`, because the program made it wait. For
+    /// `host`, states that this work is done.
+    void follows(queue_id queue, queue_id other) noexcept {
+        if (!clock_.is_row(queue.index) || clock_.attached(other.index) == 0) return;
+        clock_.follow(queue.index, other.index);
+        if (queue == host) settle();
+    }
 
     /// Allocates a block for work on a queue, or for the host. Inserts a wait for other queues if no other bytes fit.
     /// Returns an empty block on failure; `diagnose` returns the reason.
@@ -303,7 +305,6 @@ private:
     }
     void settle() noexcept { access::strategy(arena_).settle(clock_.known(clock::host_row).until.data()); }
     error_type note(error_type error) noexcept { return error_ = error; }
-
     template <class Handed>
     [[nodiscard]] block_type allocate_for(layout wanted, queue_id queue, Handed&& handed) noexcept {
         if (!clock_.is_row(queue.index)) [[unlikely]]
@@ -348,8 +349,7 @@ private:
         if (given) error_ = {};
         return given;
     }
-    /// Makes the queue wait for the uses of a place for a block, which is then known. Returns false if there is no place or
-    /// if the driver fails.
+    /// Makes the queue wait for the uses of a place for a block. Returns false without a place, or if the driver fails.
     template <class Handed>
     [[nodiscard]] bool wait_for_place(layout wanted, queue_id queue, Handed&& handed) noexcept {
         bool found = false;
@@ -364,8 +364,7 @@ private:
         [[maybe_unused]] const auto permitted = clock::permission();
         return arena_.allocate(wanted);
     }
-    /// Records a point on each queue whose use was passed over and that has no pending point. When it passes, requests
-    /// take these bytes without a wait.
+    /// Records a point on each queue whose use was passed over, so that later requests take these bytes without a wait.
     void cover_passed_over() noexcept {
         const auto& strategy = arena_.strategy();
         detail::for_each_queue(strategy.taken_queues(), [&](unsigned column) {

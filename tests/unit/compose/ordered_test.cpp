@@ -120,6 +120,81 @@ TEST_CASE("ordered: a use on another queue delays the bytes, and so does a set o
     }
 }
 
+TEST_CASE("ordered: a wait of the program makes known all that the other queue comes after") {
+    queues device{3};
+    fixed<> memory{timeline{&device}};
+    const allot::queue_id id[] = {memory.attach(0), memory.attach(1), memory.attach(2)};
+    const auto use_and_free = [&](unsigned queue) {
+        const auto block = memory.allocate({size / 2, 16}, id[queue]);
+        device.submit(queue);
+        memory.deallocate(block, id[queue]);
+    };
+    const auto whole = [&](unsigned queue) {
+        const auto block = memory.allocate({size, 16}, id[queue]);
+        memory.deallocate(block, id[queue]);
+        return static_cast<bool>(block);
+    };
+    use_and_free(0);
+    const unsigned before = calls_of(device);
+    memory.follows(id[1], id[0]);  // for example after cudaStreamWaitEvent
+    CHECK(whole(1));
+    memory.follows(id[2], id[1]);  // which comes after queue 0, too
+    CHECK(whole(2));
+    CHECK(calls_of(device) == before);
+
+    // Work that is submitted later is not known.
+    use_and_free(0);
+    const unsigned later = calls_of(device);
+    CHECK(whole(2));
+    CHECK(calls_of(device) == later + 2);
+
+    memory.follows(id[1], allot::queue_id{});
+    memory.follows(allot::queue_id{}, id[1]);
+    memory.follows(id[1], fixed<>::host);
+    memory.follows(id[1], id[1]);
+    CHECK(whole(2));
+    CHECK(calls_of(device) == later + 2);
+    CHECK(whole(1));
+    CHECK(calls_of(device) == later + 4);
+}
+
+TEST_CASE("ordered: work that the host waited for is done for all queues") {
+    constexpr allot::ordered_options never{.waits = wait_policy::never};
+    queues device{3};
+    fixed<never> memory{timeline{&device}};
+    const auto first = memory.attach(0), second = memory.attach(1);
+    const auto block = memory.allocate({size, 16}, first);
+    device.submit(0);
+    memory.deallocate(block, first);
+    CHECK(!memory.allocate({size, 16}, second));
+    const unsigned before = calls_of(device);
+    device.run(0);
+    memory.follows(fixed<never>::host, first);  // for example after cudaStreamSynchronize
+    const auto other = memory.allocate({size, 16}, second);
+    CHECK(other);
+    memory.deallocate(other, fixed<never>::host);
+    CHECK(memory.allocate({size, 16}, fixed<never>::host));
+    CHECK(calls_of(device) == before);
+}
+
+TEST_CASE("ordered: a barrier of the program lets a queue that is not in order take its own bytes") {
+    queues device{1, false};
+    fixed<> memory{timeline{&device}};
+    const auto queue = memory.attach(0);
+    auto block = memory.allocate({size, 16}, queue);
+    device.submit(0);
+    memory.deallocate(block, queue);
+    device.before[0][0] = device.submitted[0];  // the program's barrier
+    memory.follows(queue, queue);
+    block = memory.allocate({size, 16}, queue);
+    CHECK(block);
+    CHECK(device.barriers == 0);
+    device.submit(0);
+    memory.deallocate(block, queue);
+    CHECK(memory.allocate({size, 16}, queue));
+    CHECK(device.barriers == 1);
+}
+
 TEST_CASE("ordered: a block that is freed on a queue that is not attached waits for all queues") {
     queues device{2};
     fixed<> memory{timeline{&device}};

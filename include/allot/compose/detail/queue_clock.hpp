@@ -157,6 +157,14 @@ public:
         learn(known_[row], column, *at);
         return {};
     }
+    /// Learns that later work of a row comes after the earlier work of a queue. For the host, that work is done.
+    void follow(unsigned row, unsigned queue) noexcept {
+        const recorded last{now_, {}, known_now(queue)};
+        ++now_;
+        if (row != host_row) return learn(known_[row], queue, last);
+        for (row_type& each : known_) learn(each, queue, last);
+        pass_lost();
+    }
     /// Stands for a function that takes points, where waits are inserted.
     struct no_hand {};
 
@@ -277,9 +285,15 @@ private:
         }
         fresh = &of.points[of.count - 1];
         fresh->epoch = now_;
-        for (unsigned i = 0; i != columns; ++i) fresh->knows[i] = std::min(known_[at].until[i], now_);
+        fresh->knows = known_now(at);
         ++now_;
         return {};
+    }
+    /// Returns the knowledge of a queue, without knowledge about later epochs.
+    [[nodiscard]] epochs<columns> known_now(unsigned queue) const noexcept {
+        epochs<columns> knows{};
+        for (unsigned i = 0; i != columns; ++i) knows[i] = std::min(known_[queue].until[i], now_);
+        return knows;
     }
     /// Adds what is known after a point on queue `column`.
     static void learn(row_type& row, unsigned column, const recorded& point) noexcept {
