@@ -41,6 +41,9 @@
 #define ALLOT_ASSUME_ALIGNED(pointer, align) __builtin_assume_aligned(pointer, align)
 #define ALLOT_FRAME_ADDRESS() __builtin_frame_address(0)
 #define ALLOT_THREAD_POINTER() __builtin_thread_pointer()  // Linux
+// For libraries without std::atomic_ref. MSVC has it.
+#define ALLOT_LOAD_ACQUIRE(from) __atomic_load_n(&(from), __ATOMIC_ACQUIRE)
+#define ALLOT_STORE_RELEASE(to, value) __atomic_store_n(&(to), value, __ATOMIC_RELEASE)
 #if defined(__x86_64__) || defined(__i386__)
 #define ALLOT_PAUSE() __builtin_ia32_pause()
 #else

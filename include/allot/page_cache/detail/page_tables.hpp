@@ -8,6 +8,7 @@
 // newer entry also sees the odd version.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/page_cache/detail/page_store.hpp>
 
 #include <atomic>
@@ -16,6 +17,7 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+#if defined(__cpp_lib_atomic_ref)
 template <class Value>
 [[nodiscard]] Value load_shared(const Value& from) noexcept {
     return std::atomic_ref<Value>{const_cast<Value&>(from)}.load(std::memory_order_acquire);
@@ -24,6 +26,16 @@ template <class Value>
 void store_shared(Value& to, Value value) noexcept {
     std::atomic_ref<Value>{to}.store(value, std::memory_order_release);
 }
+#else  // libc++ before version 19
+template <class Value>
+[[nodiscard]] Value load_shared(const Value& from) noexcept {
+    return ALLOT_LOAD_ACQUIRE(from);
+}
+template <class Value>
+void store_shared(Value& to, Value value) noexcept {
+    ALLOT_STORE_RELEASE(to, value);
+}
+#endif
 
 struct sequence_record {
     page_key root;                 // of no contents
