@@ -16,6 +16,7 @@ import allot._planner
 ROOT = Path(__file__).resolve().parents[3]
 
 
+@pytest.mark.skipif("ALLOT_WHEEL" not in os.environ, reason="skipped: only ./dev wheel --test builds a wheel")
 def test_the_wheel_is_small_and_runs_on_old_systems():
     wheel = Path(os.environ["ALLOT_WHEEL"])
     assert wheel.stat().st_size < 2_000_000
