@@ -30,6 +30,28 @@ function(build_and_run_consumer)
     run(${SCRATCH}/build/consumer)
 endfunction()
 
+# Writes an archive with one folder, as a release has it, with the files that an installation needs.
+function(archive_headers archive)
+    set(folder ${SCRATCH}/sources/allot-${VERSION})
+    file(COPY ${SOURCE}/CMakeLists.txt ${SOURCE}/LICENSE ${SOURCE}/include DESTINATION ${folder})
+    file(COPY ${SOURCE}/bindings/debuggers DESTINATION ${folder}/bindings)
+    cmake_path(GET archive PARENT_PATH parent)
+    file(MAKE_DIRECTORY ${parent})
+    execute_process(COMMAND ${CMAKE_COMMAND} -E tar czf ${archive} allot-${VERSION}
+                    WORKING_DIRECTORY ${SCRATCH}/sources COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+# Runs the port in a folder as the program vcpkg does. Its files are in ${SCRATCH}/packages/NAME.
+function(run_port name folder)
+    find_program(NINJA ninja)
+    run(${CMAKE_COMMAND} -DCMD=BUILD -DPORT=${name} -DVERSION=${VERSION} -DCURRENT_PORT_DIR=${folder} -DFEATURES=core
+        -DTARGET_TRIPLET=x64-linux -DTARGET_TRIPLET_FILE=${root}/triplets/x64-linux.cmake -D_HOST_TRIPLET=x64-linux
+        -DVCPKG_FIXUP_ELF_RPATH=OFF -DVCPKG_ROOT_DIR=${root} -DDOWNLOADS=${SCRATCH}/downloads
+        -D_VCPKG_INSTALLED_DIR=${SCRATCH}/installed -DCURRENT_BUILDTREES_DIR=${SCRATCH}/trees/${name}
+        -DCURRENT_PACKAGES_DIR=${SCRATCH}/packages/${name} -DVCPKG_BASE_VERSION=2026-01-01 -DVCPKG_CONCURRENCY=1
+        -DNINJA=${NINJA} ${ARGN} -P ${root}/scripts/ports.cmake)
+endfunction()
+
 # Checks that Conan's graph of the package with these options contains one text, and not another one if it is not empty.
 function(expect_requirements present absent)
     execute_process(COMMAND ${CONAN} graph info --requires=allot/${VERSION} --no-remote ${ARGN}
@@ -82,8 +104,7 @@ elseif(WAY STREQUAL "add_subdirectory")
     build_and_run_consumer(-DALLOT_SOURCE=${SOURCE})
 
 elseif(WAY STREQUAL "fetch_content")
-    execute_process(COMMAND ${CMAKE_COMMAND} -E tar czf ${SCRATCH}/allot.tar.gz CMakeLists.txt LICENSE include bindings/debuggers
-                    WORKING_DIRECTORY ${SOURCE} COMMAND_ERROR_IS_FATAL ANY)
+    archive_headers(${SCRATCH}/allot.tar.gz)
     build_and_run_consumer(-DALLOT_ARCHIVE=${SCRATCH}/allot.tar.gz)
 
 elseif(WAY STREQUAL "pkg_config")
@@ -160,6 +181,34 @@ elseif(WAY STREQUAL "vcpkg")
     if(NOT version STREQUAL VERSION)
         message(FATAL_ERROR ".vcpkg/ports/allot/vcpkg.json says version ${version}, CMakeLists.txt ${VERSION}")
     endif()
+
+elseif(WAY STREQUAL "vcpkg_scripts")
+    # Runs both ports with the scripts of vcpkg, without its program and without downloads, and builds a consumer.
+    set(root "$ENV{VCPKG_ROOT}")
+    if(NOT EXISTS "${root}/scripts/ports.cmake")
+        message("skipped: VCPKG_ROOT does not name a clone of vcpkg")
+        return()
+    endif()
+    archive_headers(${SCRATCH}/downloads/allot-${VERSION}.tar.gz)
+    file(SHA512 ${SCRATCH}/downloads/allot-${VERSION}.tar.gz ALLOT_ARCHIVE_SHA512)
+    set(ALLOT_ARCHIVE_URL https://localhost/allot-${VERSION}.tar.gz) # never asked, because the file is there
+    set(overlay ${SOURCE}/.vcpkg/ports/allot)
+    configure_file(${SOURCE}/.vcpkg/registry/portfile.cmake.in ${SCRATCH}/registry/portfile.cmake @ONLY)
+    file(COPY ${overlay}/install.cmake ${overlay}/usage ${overlay}/vcpkg.json DESTINATION ${SCRATCH}/registry)
+    foreach(helper vcpkg-cmake vcpkg-cmake-config)
+        run_port(${helper} ${root}/ports/${helper})
+        file(COPY ${SCRATCH}/packages/${helper}/ DESTINATION ${SCRATCH}/installed/x64-linux)
+        file(APPEND ${SCRATCH}/helpers.cmake
+             "include(${SCRATCH}/installed/x64-linux/share/${helper}/vcpkg-port-config.cmake)\n")
+    endforeach()
+    foreach(port ${overlay} ${SCRATCH}/registry)
+        run_port(allot ${port} -DVCPKG_PORT_CONFIGS=${SCRATCH}/helpers.cmake)
+        if(NOT EXISTS ${SCRATCH}/packages/allot/share/allot/usage OR EXISTS ${SCRATCH}/packages/allot/share/cmake)
+            message(FATAL_ERROR "${port} installs other files than a port of vcpkg should")
+        endif()
+        build_and_run_consumer(-DCMAKE_PREFIX_PATH=${SCRATCH}/packages/allot -DALLOT_VERSION=${VERSION})
+        file(REMOVE_RECURSE ${SCRATCH}/build)
+    endforeach()
 
 elseif(WAY STREQUAL "debian")
     # Builds the packages of .debian from a source archive, checks them, and builds examples with the unpacked package.
