@@ -262,6 +262,7 @@ class Interface(Advisor):
                 self.assertIn(reason, done.stderr)
         for name, content, reason in [
             ("a.csv", "nonsense\n", "the first line is not"),
+            ("a.safetensors", b"\1\0{}", "the file is none of these: a network, a trace"),
             ("a.json", "{}", "a capture has constraints, which the other rules do not know; use ./dev plan"),
             ("a.altr", b"ALTR1\n\5\5", "at byte"),
             ("b.altr", b"ALTR1\n\0\0", "the recording contains no blocks"),

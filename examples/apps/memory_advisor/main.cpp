@@ -200,6 +200,9 @@ int describe(const allot::snapshot& state, const std::string& path) {
     } else if (chosen.file.ends_with(".json")) {
         throw input_error{chosen.file +
                           ": a capture has constraints, which the other rules do not know; use ./dev plan"};
+    } else if (text.find('\0') != std::string::npos) {
+        throw input_error{chosen.file +
+                          ": the file is none of these: a network, a trace, an event log, a snapshot, a table"};
     } else {
         given = planner::csv_reader{chosen.file}.read(text);
     }
