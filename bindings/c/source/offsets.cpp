@@ -17,14 +17,14 @@ constexpr allot::best_fit_options options_of_strategy{.store = allot::node_store
                                                       .records = allot::given_records};
 using strategy = allot::best_fit<options_of_strategy, std::uint64_t>;
 
-struct entry {
+struct alignas(8) entry {
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
     std::uint32_t number = 0;  // odd while the block is live
 };
 
 /// The memory of both tables for `capacity` records.
-struct row {
+struct alignas(8) row {
     std::uint64_t words[(strategy::record_size() + sizeof(entry) + 7) / 8];
 };
 
@@ -42,8 +42,7 @@ struct allot_offsets {
         if (bytes == 0) return ALLOT_BAD_RANGE;
         size = bytes;
         if (const allot_status status = reserve(reserved); status != ALLOT_OK) return status;
-        static_cast<void>(blocks.insert({0, size}));  // there are records for it
-        return ALLOT_OK;
+        return blocks.insert({0, size}) ? ALLOT_OK : ALLOT_BAD_RANGE;
     }
     /// Makes room for the records of a number of blocks.
     [[nodiscard]] allot_status reserve(std::uint64_t wanted) noexcept {
@@ -107,7 +106,6 @@ private:
         give_records();
     }
 };
-static_assert(alignof(entry) <= alignof(std::uint64_t) && sizeof(entry) % 8 == 0);
 
 allot_status allot_offsets_create(const allot_offsets_options* options, allot_offsets** made) {
     if (made == nullptr) return ALLOT_NULL_ARGUMENT;

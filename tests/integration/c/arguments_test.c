@@ -27,7 +27,7 @@ static void arena_arguments(void) {
     CHECK_EQ(allot_arena_create(&options, &arena), ALLOT_NULL_ARGUMENT); /* no memory */
     options.memory = bytes;
     CHECK_EQ(allot_arena_create(&options, &arena), ALLOT_BAD_RANGE); /* no bytes */
-    options.size = 31;
+    options.size = 15;
     CHECK_EQ(allot_arena_create(&options, &arena), ALLOT_BAD_RANGE);
     options.size = SIZE_MAX; /* beyond the address space */
     CHECK_EQ(allot_arena_create(&options, &arena), ALLOT_BAD_RANGE);

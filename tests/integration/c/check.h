@@ -18,6 +18,7 @@ void check_equal(uint64_t left, uint64_t right, const char* text, const char* fi
 
 /* Returns a number below `limit`. The numbers are the same on every machine. */
 uint64_t below(uint64_t limit);
+size_t index_below(size_t limit);
 
 /* Memory whose blocks are counted. The request with the number `fail_at` fails, counted from 1. 0: none fails. */
 typedef struct counted_memory {

@@ -50,13 +50,13 @@ LAYOUT(allot_page_counts, 40);
 #endif
 
 /* The initial values of the macros: the size, and 0. */
-#define INITIAL(type, value)                                                                                           \
-    do {                                                                                                               \
-        const type initial = value;                                                                                    \
-        type zeros;                                                                                                    \
-        memset(&zeros, 0, sizeof zeros);                                                                               \
-        zeros.struct_size = sizeof zeros;                                                                              \
-        CHECK(memcmp(&initial, &zeros, sizeof zeros) == 0);                                                            \
+#define INITIAL(type, value)                                \
+    do {                                                    \
+        const type initial = value;                         \
+        type zeros;                                         \
+        memset(&zeros, 0, sizeof zeros);                    \
+        zeros.struct_size = sizeof zeros;                   \
+        CHECK(memcmp(&initial, &zeros, sizeof zeros) == 0); \
     } while (0)
 
 void test_layout(void) {

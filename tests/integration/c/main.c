@@ -26,6 +26,8 @@ uint64_t below(uint64_t limit) {
     return (state >> 16) % limit;
 }
 
+size_t index_below(size_t limit) { return (size_t)below(limit); }
+
 /* A block has its size and its alignment in front of it, so that `release` can compare them. */
 typedef union header {
     struct {

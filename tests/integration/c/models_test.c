@@ -22,7 +22,7 @@ static void arena_calls(allot_arena* arena, size_t calls) {
     size_t count = 0;
     for (; calls != 0; --calls) {
         allot_statistics now = ALLOT_STATISTICS_INIT;
-        const size_t which = count == 0 ? 0 : below(count), size = below(900) + 1;
+        const size_t which = count == 0 ? 0 : index_below(count), size = index_below(900) + 1;
         if (count != 64 && below(2) == 0) {
             const size_t align = (size_t)1 << below(9);
             void* block = NULL;
@@ -30,7 +30,7 @@ static void arena_calls(allot_arena* arena, size_t calls) {
             CHECK_EQ(allot_arena_statistics(arena, &now), ALLOT_OK);
             if (status != ALLOT_OK) {
                 CHECK(status == (now.free < size ? ALLOT_EXHAUSTED : ALLOT_FRAGMENTED));
-                CHECK(align > 16 || now.largest_hole < size);
+                CHECK(align > 2 * sizeof(void*) || now.largest_hole < size);
                 continue;
             }
             blocks[count].at = block;
@@ -157,7 +157,7 @@ static void offsets_calls(allot_offsets* arena, size_t calls) {
             CHECK(status != ALLOT_OK || (made.offset % align == 0 && made.size == size));
             take(blocks, &count, &made, status);
         } else if (below(4) == 0) {
-            allot_block* block = &blocks[below(count)];
+            allot_block* block = &blocks[index_below(count)];
             const int possible = size <= block->size || is_free(block->offset + block->size, size - block->size);
             CHECK_EQ(allot_offsets_resize(arena, block, size), possible ? ALLOT_OK : ALLOT_NOT_FREE);
             if (!possible) continue;
@@ -165,7 +165,7 @@ static void offsets_calls(allot_offsets* arena, size_t calls) {
             memset(used, 0, sizeof used);
             for (size_t i = 0; i != count; ++i) memset(used + blocks[i].offset, 1, (size_t)blocks[i].size);
         } else {
-            const size_t which = below(count);
+            const size_t which = index_below(count);
             CHECK_EQ(allot_offsets_free(arena, &blocks[which]), ALLOT_OK);
             CHECK_EQ(allot_offsets_free(arena, &blocks[which]), ALLOT_NOT_LIVE);
             memset(used + blocks[which].offset, 0, (size_t)blocks[which].size);
@@ -273,7 +273,7 @@ static int overlap(const allot_buffer* a, uint64_t at_a, const allot_buffer* b, 
 }
 
 static size_t random_buffers(allot_buffer* buffers) {
-    const size_t count = below(BUFFERS) + 1;
+    const size_t count = index_below(BUFFERS) + 1;
     for (size_t i = 0; i != count; ++i) {
         buffers[i].size = below(5) == 0 ? below(3) : below(300) + 1;
         buffers[i].from = (int64_t)below(20) - 10;
@@ -503,7 +503,7 @@ static void start_sequence(allot_page_cache* cache, sequence* of) {
 }
 
 static void page_cache_call(allot_page_cache* cache, sequence* sequences, size_t* count) {
-    sequence* of = &sequences[*count == 0 ? 0 : below(*count)];
+    sequence* of = &sequences[*count == 0 ? 0 : index_below(*count)];
     allot_page_content pages[LONGEST];
     switch (*count == 0 ? 0 : below(7)) {
         case 0:

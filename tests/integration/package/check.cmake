@@ -125,7 +125,9 @@ elseif(WAY STREQUAL "c_interface")
     # allot::c in a project in C, by find_package, by pkg-config, and from the sources.
     set(program ${SOURCE}/bindings/c/examples/tensors.c)
     set(consumer ${CMAKE_CURRENT_LIST_DIR}/c_consumer -B ${SCRATCH}/build -G Ninja -DPROGRAM=${program})
+    file(WRITE ${SCRATCH}/no_boost/boost/intrusive/set.hpp "#error Boost is included\n")
     run(${CMAKE_COMMAND} -S ${SOURCE} -B ${SCRATCH}/allot -G Ninja -DCMAKE_CXX_COMPILER=${COMPILER} -DALLOT_C=ON
+        -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON -DCMAKE_CXX_FLAGS=-I${SCRATCH}/no_boost
         -DALLOT_TESTS=OFF -DALLOT_EXAMPLES=OFF -DALLOT_BENCHMARKS=OFF)
     run(${CMAKE_COMMAND} --build ${SCRATCH}/allot)
     run(${CMAKE_COMMAND} --install ${SCRATCH}/allot --prefix "${SCRATCH}/first prefix")

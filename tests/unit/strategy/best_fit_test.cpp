@@ -417,6 +417,18 @@ TEST_CASE("best_fit: an alignment up to the granule fails only if no hole is lar
     CHECK(size == 3 * 512);
 }
 
+TEST_CASE("best_fit: offsets of 64 bits reach beyond the address space") {
+    allot::best_fit<best_fit_options{.records = 8}, std::uint64_t> strategy;
+    constexpr std::uint64_t size = std::uint64_t{1} << 40;
+    REQUIRE(strategy.insert({0, size}));
+    CHECK_FALSE(strategy.allocate({size + 1, 1}));
+    const auto block = strategy.allocate({size, 1});
+    REQUIRE(block);
+    CHECK_EQ(block.where.size, size);
+    strategy.deallocate(block);
+    CHECK_EQ(strategy.allocate_at({size - 3, 3}).where.offset, size - 3);
+}
+
 TEST_CASE("best_fit: resize needs a record only for a new hole") {
     allot::best_fit<best_fit_options{.records = 4}> strategy;
     REQUIRE(strategy.insert({0, 100}));

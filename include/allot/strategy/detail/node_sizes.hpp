@@ -22,8 +22,9 @@ struct node_sizes {
     using places = placement<Nodes, Offset>;
     static constexpr Offset nowhere = places::nowhere;
     static constexpr Offset last_offset = std::numeric_limits<Offset>::max();
-    static constexpr Offset largest_extent =
-        Options.largest_extent < last_offset ? static_cast<Offset>(Options.largest_extent) : last_offset;
+    static constexpr Offset largest_extent = Options.largest_extent != no_bound && Options.largest_extent < last_offset
+                                                 ? static_cast<Offset>(Options.largest_extent)
+                                                 : last_offset;
     static constexpr Offset largest_node = Nodes::largest_node(largest_extent);
 
     /// Returns the size of the node for a block of `size` bytes; 0 if `size` is 0 or too large for every extent.
