@@ -135,8 +135,8 @@ public:
 
     /// Expands, shrinks or allocates an array, as the flags of `command` state:
     ///
-    /// - `expand_fwd`: extends the array at `reuse` in place to at least `limit` and at most `count` objects.
-    /// - `shrink_in_place`: shrinks the array at `reuse` to `count` objects; at least to `limit`.
+    /// - `expand_fwd`: extends the array at `reuse` in place to `count` objects, or to fewer, at least `limit`.
+    /// - `shrink_in_place`: shrinks the array at `reuse` to `count` objects, or to more, at most `limit`.
     /// - `try_shrink_in_place`: reports what `shrink_in_place` would do, without effect.
     /// - `allocate_new`: if the array was not extended, allocates another one of `limit` to `count` objects.
     /// - `expand_bwd`: has no effect.
@@ -221,7 +221,7 @@ private:
             return false;
         }
     }
-    /// Shrinks an array to `count` objects, and at least to `limit`. Sets `count` to its number of objects.
+    /// Shrinks an array to `count` objects, or to more, at most `limit`. Sets `count` to its number of objects.
     [[nodiscard]] bool shrink(size_type limit, size_type& count, pointer array, bool commits) noexcept {
         if constexpr (resizes) {
             if (array == nullptr) return false;
