@@ -29,12 +29,12 @@
 
 #include <allot/address/raw_pointer.hpp>
 #include <allot/core/device.hpp>
+#include <allot/dma/detail/control.hpp>
 #include <allot/external/memory.hpp>
 
 #include <linux/dma-buf.h>
 
 #include <cerrno>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <utility>
@@ -105,7 +105,7 @@ private:
         if (descriptor < 0) return EINVAL;
         ::dma_buf_sync flags{when | static_cast<std::uint64_t>(use)};
         int status = 0;
-        do status = ::ioctl(descriptor, DMA_BUF_IOCTL_SYNC, &flags);
+        do status = detail::control(descriptor, DMA_BUF_IOCTL_SYNC, &flags);
         while (status != 0 && (errno == EINTR || errno == EAGAIN));
         return status == 0 ? 0 : errno;
     }

@@ -31,6 +31,7 @@
 #pragma once
 
 #include <allot/dma/buffer.hpp>
+#include <allot/dma/detail/control.hpp>
 #include <allot/host/detail/page_frames.hpp>
 
 #include <algorithm>
@@ -59,7 +60,7 @@ struct physical_node {
             std::uint64_t phys;
         } data{static_cast<std::uint32_t>(of.descriptor), 0};
         external::detail::descriptor file{::open(node, O_RDONLY | O_CLOEXEC)};
-        if (!file || ::ioctl(*file, _IOWR('D', 0, request), &data) != 0) return answer::failure(errno);
+        if (!file || detail::control(*file, _IOWR('D', 0, request), &data) != 0) return answer::failure(errno);
         return physical_buffer{data.phys, std::move(file)};
     }
 };
@@ -69,7 +70,7 @@ struct physical_request {
     /// Asks the buffer. Fails with an `errno` value: ENOTTY if the kernel has no such request.
     [[nodiscard]] result<physical_buffer, int> find(const buffer& of, void*) const noexcept {
         unsigned long address = 0;
-        if (::ioctl(of.descriptor, _IOW(DMA_BUF_BASE, 10, unsigned long), &address) != 0)
+        if (detail::control(of.descriptor, _IOW(DMA_BUF_BASE, 10, unsigned long), &address) != 0)
             return result<physical_buffer, int>::failure(errno);
         return physical_buffer{address};
     }

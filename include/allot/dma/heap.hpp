@@ -29,6 +29,7 @@
 #pragma once
 
 #include <allot/dma/buffer.hpp>
+#include <allot/dma/detail/control.hpp>
 #include <allot/external/crossing.hpp>
 
 #include <linux/dma-heap.h>
@@ -86,7 +87,7 @@ public:
         ::dma_heap_allocation_data request{};
         request.len = admitted->size;
         request.fd_flags = O_RDWR | O_CLOEXEC;
-        if (::ioctl(*node, DMA_HEAP_IOCTL_ALLOC, &request) != 0) return acquired<heap>::failure(errno);
+        if (detail::control(*node, DMA_HEAP_IOCTL_ALLOC, &request) != 0) return acquired<heap>::failure(errno);
         return buffers::keep(detail::descriptor{static_cast<int>(request.fd)}, *admitted);
     }
 

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <allot/dma/buffer.hpp>
+#include <allot/dma/detail/control.hpp>
 #include <allot/external/crossing.hpp>
 
 #include <linux/udmabuf.h>
@@ -66,7 +67,7 @@ public:
         request.memfd = static_cast<std::uint32_t>(*memory);
         request.flags = UDMABUF_FLAGS_CLOEXEC;
         request.size = admitted->size;
-        detail::descriptor buffer{::ioctl(*driver, UDMABUF_CREATE, &request)};
+        detail::descriptor buffer{detail::control(*driver, UDMABUF_CREATE, &request)};
         if (!buffer) return acquired<udmabuf>::failure(errno);
         return buffers::keep(std::move(buffer), *admitted);
     }
