@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
@@ -253,10 +254,33 @@ def _table(buffers: Any) -> _Table:
     return _table_of_rows(buffers)
 
 
+def _number(value: Any, name: str) -> int:
+    """Returns an integer that fits 64 bits without a sign."""
+    number = operator.index(value)
+    if not 0 <= number <= UNLIMITED:
+        raise ValueError(f"{name}: {number} is not from 0 to 2**64 - 1")
+    return number
+
+
+def _step(value: Any, name: str) -> int:
+    """Returns an integer that fits 64 bits with a sign."""
+    number = operator.index(value)
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"{name}: {number} is not from -2**63 to 2**63 - 1")
+    return number
+
+
+def _pairs(pairs: Iterable[tuple[int, int]], name: str) -> list[tuple[int, int]]:
+    return [(_number(first, name), _number(second, name)) for first, second in pairs]
+
+
 def _constraints(revivals: Iterable[tuple[int, int, int]], fixed: Mapping[int, int],
                  together: Iterable[tuple[int, int]], apart: Iterable[tuple[int, int]],
                  reserved: Iterable[tuple[int, int]]) -> _allot.Constraints:
-    return _allot.Constraints(list(revivals), list(fixed.items()), list(together), list(apart), list(reserved))
+    lives = [(_number(buffer, "revivals"), _step(lower, "revivals"), _step(upper, "revivals"))
+             for buffer, lower, upper in revivals]
+    return _allot.Constraints(lives, _pairs(fixed.items(), "fixed"), _pairs(together, "together"),
+                              _pairs(apart, "apart"), _pairs(reserved, "reserved"))
 
 
 @overload
@@ -318,24 +342,30 @@ def plan(buffers: Buffers, *, capacity: int | None = None,
     """
     table = _table(buffers)
     with_ = _constraints(revivals, fixed, together, apart, reserved)
+    if progress is not None and not callable(progress):
+        raise TypeError("progress must be a function of two numbers")
     called = None if progress is None else (lambda reached, bound: bool(progress(reached, bound)))
     if seconds is not None and not seconds >= 0:
         raise ValueError("seconds must not be negative")
+    work = None if effort is None else _number(effort, "effort")
     if memories is None:
         if len(uses) or len(allowed):
             raise ValueError("uses and allowed need memories")
         one = _allot.plan(table.sizes, table.lower, table.upper, table.alignments, with_,
-                          UNLIMITED if capacity is None else capacity, 500_000 if effort is None else effort, seconds,
-                          called)
+                          UNLIMITED if capacity is None else _number(capacity, "capacity"),
+                          500_000 if work is None else work, seconds, called)
         return Plan(one, table.names)
     if capacity is not None:
         raise ValueError("give the capacity of each memory in place of capacity")
+    if len(memories) == 0:
+        raise ValueError("memories is empty")
     named = [Memory(*memory) for memory in memories]
     several = _allot.plan_memories(
         table.sizes, table.lower, table.upper, table.alignments, with_,
-        [(UNLIMITED if each.capacity is None else each.capacity, each.alignment, each.cost) for each in named],
-        [int(each) for each in uses], [int(each) for each in allowed],
-        (2**60 if seconds is not None else 150_000) if effort is None else effort, seconds, called)
+        [(UNLIMITED if each.capacity is None else _number(each.capacity, "capacity"),
+          _number(each.alignment, "alignment"), _number(each.cost, "cost")) for each in named],
+        [_number(each, "uses") for each in uses], [_number(each, "allowed") for each in allowed],
+        (2**60 if seconds is not None else 150_000) if work is None else work, seconds, called)
     return MemoriesPlan(several, table.names)
 
 
@@ -354,4 +384,4 @@ def validate(buffers: Buffers, offsets: Iterable[int], *, capacity: int | None =
     with_ = _constraints(revivals, fixed, together, apart, reserved)
     given = _numbers(offsets if hasattr(offsets, "dtype") else list(offsets), False, "offsets")
     return _allot.mistake_in(table.sizes, table.lower, table.upper, table.alignments, with_, given,
-                             UNLIMITED if capacity is None else capacity)
+                             UNLIMITED if capacity is None else _number(capacity, "capacity"))

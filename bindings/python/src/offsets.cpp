@@ -90,7 +90,7 @@ public:
 
 private:
     void insert() {
-        if (!strategy_.insert({0, size_})) throw std::invalid_argument{"the size must be from 1 to 2**63"};
+        if (!strategy_.insert({0, size_})) throw std::invalid_argument{"the size is 0"};
     }
     std::uint64_t keep(allocation made) {
         live_.emplace(made.where.offset, made);
@@ -106,6 +106,7 @@ private:
     [[noreturn]] static void refuse(const allot::diagnosis& reason) {
         if (reason.reason == allot::refusal::empty_layout || reason.reason == allot::refusal::bad_alignment)
             throw std::invalid_argument{reason.what()};
+        if (reason.reason == allot::refusal::not_free) throw out_of_memory{reason.what()};
         throw out_of_memory{std::string{reason.what()} + "; the largest hole has " +
                             std::to_string(reason.largest_hole) + " bytes"};
     }

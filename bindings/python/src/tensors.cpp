@@ -23,7 +23,7 @@ namespace allot_python {
 
 namespace {
 
-constexpr std::size_t most_align = 4096;
+constexpr std::size_t most_align = 4096, least_size = 64;
 
 /// Memory for tensors. Each tensor is a block of the arena.
 struct memory : std::enable_shared_from_this<memory> {
@@ -173,8 +173,8 @@ The bytes become free when this object and all arrays that share them are gone.)
 0
 )")
         .def(nb::new_([](std::size_t size) {
-                 if (size > std::numeric_limits<std::size_t>::max() / 2)
-                     throw std::invalid_argument{"the size must be below 2**63"};
+                 if (size < least_size || size > std::numeric_limits<std::size_t>::max() / 2)
+                     throw std::invalid_argument{"the size must be from 64 to 2**63 - 1"};
                  auto made = std::make_shared<memory>(size);
                  if (made->size() < size) throw out_of_memory{"the system has no memory of this size"};
                  return made;

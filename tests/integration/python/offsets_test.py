@@ -112,8 +112,11 @@ def test_wrong_arguments_are_refused():
         memory.resize(memory.allocate(1), 0)
     with pytest.raises(ValueError):
         memory.size_of(50)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="the size is 0"):
         allot.OffsetAllocator(0)
+    for offset, size in ((2**64 - 1, 10), (0, 2**64 - 1), (100, 1)):
+        with pytest.raises(allot.OutOfMemory, match="the requested bytes are not free$"):
+            memory.allocate_at(offset, size)
 
 
 def test_large_offsets():

@@ -129,6 +129,27 @@ def test_arguments_that_exclude_each_other():
             allot.plan(ROWS, **arguments)
 
 
+@pytest.mark.parametrize("arguments, reason", [
+    ({"capacity": -1}, "capacity: -1 is not from 0"),
+    ({"capacity": 2**64}, "capacity: 18446744073709551616 is not from 0"),
+    ({"effort": -1}, "effort: -1"),
+    ({"fixed": {-1: 0}}, "fixed: -1"),
+    ({"revivals": [(0, 2**63, 2**63)]}, "revivals: 9223372036854775808 is not from -2"),
+    ({"memories": []}, "memories is empty"),
+    ({"memories": [(-5,)]}, "capacity: -5"),
+    ({"memories": [(None,)], "uses": [-1]}, "uses: -1"),
+])
+def test_numbers_that_are_out_of_range(arguments, reason):
+    with pytest.raises(ValueError, match=reason):
+        allot.plan(ROWS, **arguments)
+
+
+def test_arguments_of_wrong_types():
+    for arguments in ({"capacity": 1.5}, {"progress": 5}, {"together": [("a", "b")]}, {"memories": [(1, 2, 3, 4)]}):
+        with pytest.raises(TypeError):
+            allot.plan(ROWS, **arguments)
+
+
 def test_pictures():
     assert allot.plan(ROWS)._repr_svg_().startswith("<svg")
     assert "conv &lt;1&gt;" in allot.plan({"id": ["conv <1>"], "size": [1], "lower": [0], "upper": [1]}).svg()

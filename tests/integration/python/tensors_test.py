@@ -89,8 +89,9 @@ def test_wrong_arguments_are_refused():
             arena.empty(*wrong)
     with pytest.raises(allot.OutOfMemory):
         arena.empty(1 << 20)
-    with pytest.raises(ValueError):
-        allot.Arena(2**63)
+    for size in (0, 63, 2**63):
+        with pytest.raises(ValueError, match="the size must be from 64"):
+            allot.Arena(size)
     assert arena.used == 0
 
 
