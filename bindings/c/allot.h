@@ -23,7 +23,8 @@
  * fails with ALLOT_BAD_STRUCT_SIZE. In options, 0 always selects the default.
  *
  * Memory. The library takes its own memory, for handles and records, by the callbacks of the options, or by malloc
- * and free. It has no global variables.
+ * and free. It has no global variables. A function of the caller must not throw an exception, and must not call
+ * functions for the handle that calls it.
  *
  * Threads. Calls with different handles may overlap. Calls with one handle must not, except
  * allot_page_cache_read_pages. The planner has no handle.
