@@ -29,7 +29,8 @@ class Dev(unittest.TestCase):
         self.script("examples/apps/malloc_recorder/record.py", f"{ECHO}pwd\n")
         for script in ("pack.py", "run.py"):
             self.script(f"benchmarks/gpu/{script}", ECHO)
-        for script in ("fuzz/run.sh", "targets/vm/run.sh", "integration/documentation/bare_root.sh"):
+        for script in ("fuzz/run.sh", "targets/vm/run.sh", "integration/documentation/bare_root.sh",
+                       "integration/c/library_test.py"):
             self.script(f"tests/{script}", ECHO)
         self.script("bindings/tvm/run", ECHO)
         self.script("bindings/tflite_micro/run", ECHO)
@@ -107,6 +108,7 @@ class Dev(unittest.TestCase):
             (["fuzz", "--nonsense"], "unknown option --nonsense"),
             (["docs", "--nonsense"], "./dev docs accepts --check or no argument"),
             (["size", "nonsense"], "./dev size accepts no arguments"),
+            (["c", "nonsense"], "./dev c accepts no arguments"),
             (["devices", "nonsense"], "./dev devices accepts no arguments"),
             (["gpu", "--nonsense"], "unknown option --nonsense"),
             (["gpu", "a.csv"], "only --pack takes traces"),
