@@ -118,6 +118,9 @@ class Dev(unittest.TestCase):
             (["tvm", "nonsense"], "unknown program or test 'nonsense' of bindings/tvm"),
             (["single", "--link", "a.csv"], "./dev single accepts no argument, or --link PROGRAM.cpp ADDRESS"),
             (["single", "--link", "nowhere.cpp", "https://example.org"], "file not found: nowhere.cpp"),
+            (["release", "--nonsense"], "unknown option --nonsense"),
+            (["release", "1.0.0", "1.0.1"], "two versions are given"),
+            (["release", "--url"], "--url needs an address"),
             (["wheel", "--fast"], "./dev wheel accepts --test or no argument"),
             (["tflite_micro", "a.csv"], "./dev tflite_micro takes models (.tflite), not a.csv"),
             (["tflite_micro", "nowhere.tflite"], "file not found: nowhere.tflite"),
@@ -258,6 +261,12 @@ class Dev(unittest.TestCase):
         self.assertEqual(self.dev("single").stdout, "join.py build/single\n")
         self.assertEqual(self.dev("single", "--link", "a.csv", "https://example.org").stdout,
                          f"join.py --link {self.elsewhere}/a.csv https://example.org\n")
+
+    def test_release(self):
+        self.script(".release/make.py", ECHO)
+        self.assertEqual(self.dev("release").stdout, "make.py build/release\n")
+        self.assertEqual(self.dev("release", "--sources", "1.0.0", "--url", "https://example.org").stdout,
+                         "make.py build/release 1.0.0 --sources --url=https://example.org\n")
 
     def test_wheel(self):
         self.assertEqual(self.dev("wheel").stdout, "run --wheel\n")
