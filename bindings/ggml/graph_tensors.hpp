@@ -11,7 +11,7 @@
 //
 // The rules are those of ggml_gallocr:
 // - Tensors with data or a buffer are not included. A view has the bytes of its source.
-// - An input (ggml_set_input), a leaf and every other tensor that no node computes live from the start.
+// - An input (ggml_set_input), a parameter, a leaf and every other tensor that no node computes live from the start.
 // - An output (ggml_set_output), and a tensor that no node reads, live until the end.
 // - A node of an operation that ggml permits to work in place has the offset of a source that ends there and has the
 //   same layout. It has the buffer type of that source.
@@ -86,10 +86,11 @@ public:
         types_ = types;
         known_.reserve(static_cast<std::size_t>(graph.n_nodes + graph.n_leafs) * 2);
         end_ = graph.n_nodes + 2;
-        for (int i = 0; i != graph.n_leafs; ++i) find(graph.leafs[i], number(chosen.leafs, i), 0);
+        add_leafs(graph, chosen, false);
         for (int i = 0; i != graph.n_nodes; ++i) add_inputs(*graph.nodes[i], number(chosen.nodes, i));
         for (int i = 0; i != graph.n_nodes && reason_ == refusal::none; ++i)
             add_node(*graph.nodes[i], number(chosen.nodes, i), i + 1);
+        add_leafs(graph, chosen, true);  // a node may compute the source of a view
         if (reason_ != refusal::none) return reason_;
         keep_results();
         for (int i = 0; i != graph.n_nodes; ++i) reuse_source(*graph.nodes[i]);
@@ -170,6 +171,10 @@ private:
         return owners.size() - 1;
     }
 
+    void add_leafs(const ggml_cgraph& graph, const graph_types& chosen, bool views_only) {
+        for (int i = 0; i != graph.n_leafs; ++i)
+            if ((graph.leafs[i]->view_src != nullptr) == views_only) find(graph.leafs[i], number(chosen.leafs, i), 0);
+    }
     void add_inputs(ggml_tensor& node, int type) {
         if ((node.flags & GGML_TENSOR_FLAG_INPUT) != 0) find(&node, type, 0);
         for (ggml_tensor* source : node.src)
@@ -184,12 +189,11 @@ private:
             lengthen(found.owner, step);
         }
         const bool was_known = known_.contains(&node);
-        use& found = find(&node, type, step);
+        use& found = find(&node, type, (node.flags & GGML_TENSOR_FLAG_PARAM) != 0 ? 0 : step);
         // A view without an operation only orders the copies of ggml's scheduler.
         if (node.op == GGML_OP_NONE && node.view_src != nullptr) found.is_read = true;
-        if (node.view_src != nullptr) lengthen(found.owner, step);
-        else if (was_known && node.op != GGML_OP_NONE && (node.flags & GGML_TENSOR_FLAG_INPUT) == 0 &&
-                 found.owner != none)
+        if (node.view_src == nullptr && was_known && node.op != GGML_OP_NONE &&
+            (node.flags & GGML_TENSOR_FLAG_INPUT) == 0 && found.owner != none)
             reason_ = refusal::not_in_order;
     }
     void lengthen(std::size_t owner, std::int64_t step) noexcept {
@@ -204,7 +208,7 @@ private:
 
     void reuse_source(const ggml_tensor& node) {
         const std::size_t owner = owner_of(node);
-        if (owner == none || node.view_src != nullptr || (node.flags & GGML_TENSOR_FLAG_INPUT) != 0) return;
+        if (owner == none || node.view_src != nullptr) return;
         for (const ggml_tensor* source : node.src) {
             const std::size_t read = source == nullptr ? none : owner_of(*source);
             if (read == none || !may_overwrite(owner, read)) continue;

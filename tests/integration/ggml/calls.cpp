@@ -152,6 +152,11 @@ TEST_CASE("ggml graph: sources that stay are not overwritten") {
               ggml_set_output(view);
               g.expand(ggml_sqr(c, ggml_sqr(c, view)));
           }) == 2 * one);
+    CHECK(bytes_of([](const small_graph& g, ggml_context* c) {  // a view without an operation: it ends with its reader
+              ggml_tensor* x = ggml_cumsum(c, g.leaf());
+              g.expand(x);
+              g.expand(ggml_cumsum(c, ggml_cumsum(c, ggml_view_tensor(c, x))));
+          }) == 2 * one);
     CHECK(bytes_of([](const small_graph& g, ggml_context* c) {  // another operation needs bytes of its own
               g.expand(ggml_cumsum(c, g.leaf()));
           }) == 2 * one);
@@ -171,6 +176,19 @@ TEST_CASE("ggml graph: tensors with data stay where they are, and views of them 
     CHECK(graphs.size() == 2016);
     CHECK(part->data == own.data() + 500);
     CHECK(mine->data == own.data());
+}
+
+TEST_CASE("ggml graph: a parameter has its value before the first node") {
+    const small_graph small;
+    ggml_context* c = small.context.get();
+    ggml_tensor* parameter = small.leaf();
+    ggml_set_param(parameter);
+    small.expand(ggml_sub(c, ggml_cumsum(c, ggml_cumsum(c, small.leaf())), parameter));
+    REQUIRE(small.graph->nodes[2] == parameter);  // ggml lists it among the nodes, where its first reader needs it
+    allot_ggml::graph_allocator graphs{ggml_backend_cpu_buffer_type()};
+    REQUIRE(graphs.allocate(*small.graph) == refusal::none);
+    CHECK(oracle::check(small.graph) == "");
+    CHECK(graphs.size() == 3 * one);
 }
 
 TEST_CASE("ggml graph: wrong graphs and types are refused") {

