@@ -26,7 +26,7 @@ def html(shown: Shown, title: str) -> str:
     """Returns a complete page."""
     library = _library()
     if library is None:
-        raise ModuleNotFoundError("the viewer needs the package plotly: pip install 'allot[viewer]'")
+        raise ModuleNotFoundError("the viewer needs the package plotly: pip install plotly")
     return shown._page(library, title or type(shown).__name__)
 
 
@@ -34,6 +34,6 @@ def frame(shown: Shown) -> str:
     """Returns the page as a frame for a notebook. Without the plotting library, returns one line of text."""
     library = _library()
     if library is None:
-        return f"<p>{_html.escape(repr(shown))}. <code>pip install 'allot[viewer]'</code> draws it.</p>"
+        return f"<p>{_html.escape(repr(shown))}. <code>pip install plotly</code>, and it is drawn here.</p>"
     page = _html.escape(shown._page(library, type(shown).__name__), quote=True)
     return f'<iframe srcdoc="{page}" style="width: 100%; height: 760px; border: 0"></iframe>'
