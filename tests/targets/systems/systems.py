@@ -283,13 +283,18 @@ def load(build):
     return json.loads(path.read_text()) if path.exists() else {}
 
 
+def save(build, name, result):
+    """Replaces the result of a cell. Another process may have written those of other cells."""
+    (build / "results.json").write_text(json.dumps(load(build) | {name: result}, indent=1))
+
+
 # ── main ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 def judge_all(build, tools, names, headers_only):
     unknown = set(names) - {each.name for each in CELLS}
     if unknown:
         sys.exit(f"unknown cells: {', '.join(sorted(unknown))}; --list prints all")
-    failed, skipped, results = [], [], load(build)
+    failed, skipped = [], []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for cell in CELLS:
             if names and cell.name not in names:
@@ -300,16 +305,16 @@ def judge_all(build, tools, names, headers_only):
                 skipped.append(cell.name)
                 continue
             started = datetime.datetime.now()
-            before, result = results.pop(cell.name, {}), {}
+            before, result = load(build).get(cell.name, {}), {}
+            save(build, cell.name, {})
             try:
                 run.judge(result, headers_only)
-                results[cell.name] = before | result if headers_only else result
+                save(build, cell.name, before | result if headers_only else result)
                 print(f"{cell.name}: {'laws ' + result['laws'] if 'laws' in result else 'headers compile'}, "
                       f"{(datetime.datetime.now() - started).seconds} s", flush=True)
             except (Failure, subprocess.TimeoutExpired) as error:
                 failed.append(cell.name)
                 print(f"{cell.name}: FAILED\n{error}", flush=True)
-            (build / "results.json").write_text(json.dumps(results, indent=1))
     ran = len(names or CELLS) - len(failed) - len(skipped)
     print(f"systems: {ran} passed, {len(failed)} failed, {len(skipped)} skipped")
     return 1 if failed else 0 if ran else 77
