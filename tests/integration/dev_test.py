@@ -1,13 +1,20 @@
 #!/usr/bin/python3
-"""Tests of the command line of ./dev, with replacements for cmake, apt and the programs that it builds."""
+"""Tests of the command line of ./dev, with replacements for cmake, apt and the programs that it builds.
 
+Also compares pixi.toml and .devcontainer/devcontainer.json with ./dev: their tools, pixi and Docker, are not run here.
+"""
+
+import json
 import os
+import re
+import shutil
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
 DEV = Path(__file__).resolve().parent.parent.parent / "dev"
+PACKAGES = DEV.parent / ".ci" / "packages"
 ECHO = '#!/bin/bash\necho "$(basename "$0")" "$@"\n'
 NETWORK = "build/networks/tiny.network"
 
@@ -20,6 +27,7 @@ class Dev(unittest.TestCase):
         self.elsewhere = self.root.parent / "elsewhere"
         self.elsewhere.mkdir()
         self.script("dev", DEV.read_text())
+        self.script(".ci/packages", PACKAGES.read_text())
         self.script("bin/dpkg-query", "#!/bin/bash\nprintf installed\n")
         self.script("bin/apt-get", "#!/bin/bash\nexit 1\n")
         self.script("bin/cmake", '#!/bin/bash\necho "[1/2] $*"\nexit "${CMAKE_FAILS:-0}"\n')
@@ -118,6 +126,7 @@ class Dev(unittest.TestCase):
             (["tvm", "nonsense"], "unknown program or test 'nonsense' of bindings/tvm"),
             (["single", "--link", "a.csv"], "./dev single accepts no argument, or --link PROGRAM.cpp ADDRESS"),
             (["single", "--link", "nowhere.cpp", "https://example.org"], "file not found: nowhere.cpp"),
+            (["install", "--nonsense"], "./dev install accepts --wide, --all or no argument"),
             (["release", "--nonsense"], "unknown option --nonsense"),
             (["release", "1.0.0", "1.0.1"], "two versions are given"),
             (["release", "--url"], "--url needs an address"),
@@ -267,6 +276,88 @@ class Dev(unittest.TestCase):
         self.assertEqual(self.dev("release").stdout, "make.py build/release\n")
         self.assertEqual(self.dev("release", "--sources", "1.0.0", "--url", "https://example.org").stdout,
                          "make.py build/release 1.0.0 --sources --url=https://example.org\n")
+
+    def test_an_installation_is_announced(self):
+        self.script("bin/dpkg-query", "#!/bin/bash\nexit 1\n")
+        self.script("bin/apt-get", """#!/bin/bash
+            if [[ $* == *--print-uris* ]]; then printf "'http://x/%s' %s 300000000 SHA256:0\\n" a a b b; exit; fi
+            echo "$*" >>"$(dirname "$0")/calls"
+            """)
+        self.script("bin/sudo", '#!/bin/bash\n"$@"\n')
+        done = self.dev("install")
+        self.assertRegex(done.stdout, r"\A== installing g\+\+ cmake [^\n]*: with dependencies 2 packages, 600 MB, about 4 min\n\Z")
+        calls = (self.root / "bin/calls").read_text().splitlines()
+        self.assertEqual(len(calls), 2)
+        self.assertRegex(calls[1], r"^-qq install -y --no-install-recommends g\+\+ cmake ")
+        (self.root / "build/tools/bin/conan").unlink()
+        self.assertRegex(self.dev("install", "--wide").stdout, r"\A== after Debian's packages: up to 750 MB [^\n]*\n== installing ")
+
+    def without_apt(self, *arguments, **environment):
+        """Runs ./dev with a PATH of few programs, and of those in bin."""
+        (self.root / "bin/apt-get").unlink()
+        for tool in ("bash", "dirname", "basename", "awk", "mkdir", "tail", "cat", "git", "realpath", "nproc", "env"):
+            found = shutil.which(tool)
+            if found and not (self.root / "bin" / tool).exists():
+                (self.root / "bin" / tool).symlink_to(found)
+        return self.dev(*arguments, PATH=str(self.root / "bin"), **environment).stdout
+
+    def test_dnf(self):
+        self.script("bin/dnf", ECHO)
+        self.script("bin/rpm", '#!/bin/bash\n[[ $* == *" cmake" ]]\n')
+        self.assertEqual(self.without_apt("install").splitlines(), [
+            "== continuing without gcc-c++ ninja-build boost-devel clang compiler-rt doctest-devel; to install: "
+            "sudo dnf install gcc-c++ ninja-build boost-devel clang compiler-rt doctest-devel",
+            "== dnf does not have these packages, if they are not installed: relacy-dev"])
+
+    def test_brew(self):
+        self.script("bin/brew", '#!/bin/bash\n[[ $* == "list --versions boost" ]]\n')
+        self.assertIn("to install: brew install gcc cmake ninja llvm doctest\n", self.without_apt("install"))
+
+    def test_conda_and_pixi(self):
+        environment = self.elsewhere / "environment"
+        (environment / "conda-meta").mkdir(parents=True)
+        for name in ("cmake-4.1.0-h0", "gxx-14.2.0-h0", "clangxx-extra-1.0-h0"):
+            (environment / "conda-meta" / f"{name}.json").write_text("")
+        missing = "ninja libboost-devel clangxx compiler-rt doctest\n"
+        with self.subTest("pixi"):  # also where apt is there
+            self.assertIn(f"to install: pixi add {missing}",
+                          self.dev("install", CONDA_PREFIX=str(environment), PIXI_PROJECT_ROOT=str(self.root)).stdout)
+        with self.subTest("conda"):
+            self.assertIn(f"to install: conda install -c conda-forge {missing}",
+                          self.without_apt("install", CONDA_PREFIX=str(environment)))
+
+    def test_no_known_system(self):
+        self.assertIn("assuming that these packages are installed (Debian names): g++ cmake", self.without_apt("install", CONDA_PREFIX=""))
+
+    def test_other_systems_have_a_name_for_each_package(self):
+        rows = {line.split()[0]: line.split() for line in PACKAGES.read_text().splitlines() if not line.startswith("#")}
+        self.assertEqual({len(row) for row in rows.values()}, {4})
+        text = re.sub(r" #.*", "", DEV.read_text())
+        lists = re.findall(r"^(\w+)_packages=\(([^)]*)\)", text, re.MULTILINE)
+        lists = [names for name, names in lists if name != "systems"]  # only Debian has these compilers side by side
+        needs = re.findall(r"\bneed ([^;&>|\n]*)", text.split("END\n}", 1)[1])
+        words = re.sub(r"\$\{[^}]*\}", "", " ".join(lists + needs))
+        names = set(re.findall(r"(?<![\w${\"])[a-z][\w.+-]*(?![\w\[])", words))
+        self.assertGreater(len(names), 50)
+        self.assertEqual(names - set(rows), set())
+
+    def test_pixi_has_the_packages_of_the_tests(self):
+        rows = [line.split() for line in PACKAGES.read_text().splitlines() if not line.startswith("#")]
+        text = (DEV.parent / "pixi.toml").read_text()
+        packages = set(re.findall(r'^([\w-]+) = "\*"$', text.split("[dependencies]", 1)[1], re.MULTILINE))
+        known = {name for row in rows for name in row[3].split(",")}
+        self.assertEqual(packages - known, set())
+        unit = re.search(r"^unit_packages=\(([^)]*)\)", DEV.read_text(), re.MULTILINE).group(1).split()
+        conda = {row[0]: row[3].split(",") for row in rows}
+        self.assertLessEqual({name for package in unit for name in conda[package]} - {"-"}, packages)
+        for command in re.findall(r'"./dev (\w+)"', text):
+            self.assertRegex(DEV.read_text(), rf"(?m)^{command}\) ")
+
+    def test_the_container_installs_the_packages(self):
+        container = json.loads((DEV.parent / ".devcontainer" / "devcontainer.json").read_text())
+        self.assertLessEqual(set(container), {"name", "image", "postCreateCommand", "customizations"})
+        self.assertEqual(container["image"], "debian:12")
+        self.assertRegex(DEV.read_text(), rf"(?m)^{re.fullmatch(r'./dev (.+)', container['postCreateCommand']).group(1)}\) ")
 
     def test_wheel(self):
         self.assertEqual(self.dev("wheel").stdout, "run --wheel\n")
