@@ -4,7 +4,7 @@ import re
 from conan import ConanFile
 from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake
-from conan.tools.files import copy
+from conan.tools.files import copy, get
 from conan.tools.layout import basic_layout
 
 required_conan_version = ">=2.0"
@@ -33,8 +33,14 @@ class Allot(ConanFile):
     no_copy_source = True
 
     def set_version(self):
+        if self.version:  # of ConanCenter, where the recipe has no CMakeLists.txt beside it
+            return
         text = Path(self.recipe_folder, "CMakeLists.txt").read_text(encoding="utf-8")
         self.version = re.search(r"project\(allot VERSION ([0-9.]+)", text).group(1)
+
+    def source(self):
+        if self.conan_data:  # the recipe of a release (./dev release --url), which has conandata.yml beside it
+            get(self, **self.conan_data["sources"][self.version], strip_root=True)
 
     def requirements(self):
         for option, packages in PACKAGES.items():

@@ -141,6 +141,25 @@ class Release(unittest.TestCase):
         self.assertIn(f'url: "{URL}/allot-{VERSION}.tar.gz"', data)
         self.assertIn(f'sha256: "{hashlib.sha256(archive).hexdigest()}"', data)
 
+    def test_the_recipe_of_conan_fetches_the_archive(self):
+        conan = shutil.which("conan", path=f"{ROOT}/build/tools/bin:{os.environ['PATH']}")
+        if not conan:
+            print("skipped: Conan is not installed, so that its recipe does not fetch the archive")
+            return
+        recipe = self.scratch / "recipe"
+        shutil.copytree(self.first / "conan" / "all", recipe)
+        data = (recipe / "conandata.yml").read_text(encoding="utf-8")
+        for changed, hexadecimal in ((False, None), (True, "0" * 64)):
+            text = data.replace(URL, self.first.as_uri())
+            (recipe / "conandata.yml").write_text(re.sub('sha256: "[^"]*', f'sha256: "{hexadecimal}', text) if changed else text)
+            done = subprocess.run([conan, "source", recipe, "--version", VERSION], capture_output=True, text=True,
+                                  env={**os.environ, "CONAN_HOME": str(self.scratch / "conan")})
+            self.assertEqual(done.returncode != 0, changed, done.stderr)
+            if changed:
+                self.assertRegex(done.stderr, "sha256 .*failed")
+            else:
+                self.assertTrue((recipe / "include" / "allot" / "allot.hpp").exists(), done.stderr)
+
 
 class Refusals(unittest.TestCase):
     """Trees of three files, from which no release can be made."""
