@@ -44,6 +44,7 @@ class Systems(unittest.TestCase):
         self.assertNotIn("| old |", written)
         self.assertTrue(written.endswith("| not run |\n\nText.\n\n| other | table |\n"))
         self.assertEqual(systems.with_table(written, results), written)
+        self.assertEqual(systems.with_table(written, {}), written)  # cells without results keep their rows
 
     def test_every_header_without_an_sdk_is_compiled(self):
         all_headers = {path.relative_to(systems.HEADERS).as_posix() for path in systems.HEADERS.rglob("*.hpp")}

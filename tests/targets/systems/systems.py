@@ -265,16 +265,20 @@ def row(cell, result):
     return f"| {cell.compiler} | {cell.library} | {cell.system} | " + " | ".join([*columns, laws]) + " |"
 
 
-def table(results):
+def table(results, before):
+    """The table. A cell without results keeps its row in the text `before`."""
     lines = ["| compiler | standard library | system | C++20 | C++23 | C++26 | laws |", "|---|---|---|---|---|---|---|"]
-    lines += [row(each, results.get(each.name, {})) for each in CELLS]
+    for each in CELLS:
+        fresh = row(each, results.get(each.name, {}))
+        kept = [line for line in before.splitlines() if line.split(" | ")[:3] == fresh.split(" | ")[:3]]
+        lines.append(kept[0] if kept and not results.get(each.name) else fresh)
     return "\n".join([*lines, "| MSVC | Microsoft's | Windows | not run | not run | not run | not run |"])
 
 
 def with_table(readme, results):
     """The README with the table under its heading."""
     before, after = readme.split(HEADING + "\n", 1)
-    return before + HEADING + "\n" + re.sub(r"^\| compiler \|.*?\n(?!\|)", lambda _: table(results) + "\n", after, count=1,
+    return before + HEADING + "\n" + re.sub(r"^\| compiler \|.*?\n(?!\|)", lambda old: table(results, old[0]) + "\n", after, count=1,
                                             flags=re.S | re.M)
 
 
