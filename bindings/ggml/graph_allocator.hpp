@@ -4,7 +4,7 @@
 //     allot_ggml::graph_allocator memory{ggml_backend_cpu_buffer_type()};
 //     if (auto why = memory.reserve(*build(max_batch)); why != allot_ggml::refusal::none) report(to_string(why));
 //     ggml_cgraph* graph = build(batch);
-//     memory.allocate(*graph);                              // no new plan: each tensor is at most as large
+//     if (auto why = memory.allocate(*graph); …) …          // no new plan: each tensor is at most as large
 //     ggml_backend_graph_compute(backend, graph);
 //
 //     graph ──► graph_tensors ──► allot::plan ──► offsets ──► one buffer of the type ──► data of each tensor
@@ -12,8 +12,8 @@
 //                     └── same lifetimes as reserved? ─┘ keeps the offsets
 //
 // A plan serves each graph with the same lifetimes, with tensors of at most the reserved sizes, if its nodes may
-// overwrite the same sources. Another graph gets a plan of its own, and a larger buffer if it needs one: the data of
-// earlier graphs is then lost. Eight plans are kept, for example of prompts and of single tokens. If a plan exceeds the
+// overwrite the same sources. Another graph gets a plan of its own, and a larger buffer if it needs one: tensors of
+// earlier graphs then point into a freed buffer, and those graphs must be built again. Eight plans are kept, for example of prompts and of single tokens. If a plan exceeds the
 // maximum size of the buffer type, it has several buffers.
 //
 // When to use: to run graphs of ggml in fewer bytes, with a lower bound that shows how many bytes any plan needs.
@@ -107,7 +107,7 @@ private:
     [[nodiscard]] refusal guarded(Call call) noexcept {
         try {
             return call();
-        } catch (const std::bad_alloc&) {
+        } catch (const std::exception&) {  // of a vector: no memory, or too long
             plans_.clear();
             return refusal::no_memory;
         }
@@ -119,7 +119,14 @@ private:
         return static_cast<std::size_t>(found - types_.begin());
     }
 
+    /// Returns whether there is a number for each node and each leaf, or none for all.
+    [[nodiscard]] static bool are_complete(const graph_types& chosen, const ggml_cgraph& graph) noexcept {
+        return (chosen.nodes.empty() || chosen.nodes.size() == static_cast<std::size_t>(graph.n_nodes)) &&
+               (chosen.leafs.empty() || chosen.leafs.size() == static_cast<std::size_t>(graph.n_leafs));
+    }
+
     [[nodiscard]] refusal reserve_for(const ggml_cgraph& graph, const graph_types& chosen, bool allocates) {
+        if (!are_complete(chosen, graph)) return refusal::other_graph;
         graph_tensors found;
         if (const refusal reason = found.read(graph, types_, chosen); reason != refusal::none) return reason;
         node_types_.assign(chosen.nodes.begin(), chosen.nodes.end());
@@ -131,9 +138,7 @@ private:
         graph_types chosen;
         const bool is_one_type = types_.size() == 1;
         if (!is_one_type) chosen = {node_types_, leaf_types_};
-        if ((!chosen.nodes.empty() && chosen.nodes.size() != static_cast<std::size_t>(graph.n_nodes)) ||
-            (!chosen.leafs.empty() && chosen.leafs.size() != static_cast<std::size_t>(graph.n_leafs)))
-            return refusal::other_graph;
+        if (!are_complete(chosen, graph)) return refusal::other_graph;
         graph_tensors found;
         if (const refusal reason = found.read(graph, types_, chosen); reason != refusal::none) return reason;
         if (!found.owners.empty()) {

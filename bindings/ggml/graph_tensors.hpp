@@ -15,8 +15,13 @@
 // - An output (ggml_set_output), and a tensor that no node reads, live until the end.
 // - A node of an operation that ggml permits to work in place has the offset of a source that ends there and has the
 //   same layout. It has the buffer type of that source.
-// Two rules differ. A source that is a view at offset 0 may be overwritten, for example after a reshape. If a view is
-// an output, its source lives until the end.
+// These rules differ:
+// - A source that is a view at offset 0 may be overwritten, for example after a reshape. A view of an input may not.
+// - Only additions, subtractions, multiplications and divisions overwrite another source than the first one: other
+//   operations read it out of order.
+// - A multiplication or addition does not overwrite the source of a normalization that it uses: backends compute both
+//   at once, and read that source while they write.
+// - If a view is an output, its source lives until the end.
 //
 // When to use: to plan the memory of a graph in a program of your own.
 // When not to use: to allocate a graph. Use `graph_allocator`.
@@ -40,7 +45,7 @@ namespace allot_ggml {
 enum class refusal : unsigned char {
     none,             ///< The call succeeded.
     no_memory,        ///< The buffer type gave no buffer, or the heap is full.
-    too_large,        ///< A tensor exceeds the maximum size of its buffer type, or the graph needs too many buffers.
+    too_large,        ///< The graph needs more than 16 buffers of the maximum size of its type.
     bad_alignment,    ///< The alignment of a buffer type is not a power of two.
     no_such_type,     ///< The number of a buffer type is not below the number of types.
     not_in_order,     ///< A node reads a tensor that a later node computes.
@@ -53,7 +58,7 @@ enum class refusal : unsigned char {
     switch (reason) {
         case refusal::none: return "the call succeeded";
         case refusal::no_memory: return "the buffer type gave no buffer, or the heap is full";
-        case refusal::too_large: return "a tensor or the graph exceeds the maximum size of the buffer type";
+        case refusal::too_large: return "the graph needs more than 16 buffers of the maximum size";
         case refusal::bad_alignment: return "the alignment of the buffer type is not a power of two";
         case refusal::no_such_type: return "the number of a buffer type is not below the number of types";
         case refusal::not_in_order: return "a node reads a tensor that a later node computes";
@@ -105,13 +110,19 @@ public:
             buffers[source].size < size_of(writer, owners[source].type))
             return false;
         int readings = 0;
-        bool same = false;
+        bool permitted = false;
         for (const ggml_tensor* read : writer.src) {
-            if (read == nullptr || owner_of(*read) != source) continue;
+            if (read == nullptr) continue;
+            if (owner_of(*read) != source) {
+                if (normalizes(*read, source)) return false;
+                continue;
+            }
             ++readings;
-            same = ggml_are_same_layout(&writer, read) && read->view_offs == 0;
+            permitted = ggml_are_same_layout(&writer, read) && read->view_offs == 0 &&
+                        (read == writer.src[0] || is_arithmetic(writer.op)) &&
+                        (read->view_src == nullptr || (owners[source].tensor->flags & GGML_TENSOR_FLAG_INPUT) == 0);
         }
-        return readings == 1 && same;
+        return readings == 1 && permitted;
     }
 
     std::vector<owned> owners;                ///< The tensors, in the order of the graph.
@@ -125,6 +136,21 @@ private:
         std::size_t owner = none;  // index of the tensor with the bytes; none if they are not ours
         bool is_read = false;      // by a node; a dependency of ggml's scheduler needs no reader
     };
+
+    [[nodiscard]] static bool is_arithmetic(ggml_op op) noexcept {
+        return op == GGML_OP_ADD || op == GGML_OP_SUB || op == GGML_OP_MUL || op == GGML_OP_DIV;
+    }
+    /// Returns whether `tensor` is a normalization of `source`, or a product of one.
+    [[nodiscard]] bool normalizes(const ggml_tensor& tensor, std::size_t source) const noexcept {
+        switch (tensor.op) {
+            case GGML_OP_NORM:
+            case GGML_OP_RMS_NORM:
+            case GGML_OP_GROUP_NORM:
+            case GGML_OP_L2_NORM: return owner_of(*tensor.src[0]) == source;
+            case GGML_OP_MUL: return normalizes(*tensor.src[0], source) || normalizes(*tensor.src[1], source);
+            default: return false;
+        }
+    }
 
     [[nodiscard]] static int number(std::span<const int> of, int i) noexcept {
         return of.empty() ? 0 : of[static_cast<std::size_t>(i)];
@@ -176,9 +202,12 @@ private:
             if ((graph.leafs[i]->view_src != nullptr) == views_only) find(graph.leafs[i], number(chosen.leafs, i), 0);
     }
     void add_inputs(ggml_tensor& node, int type) {
-        if ((node.flags & GGML_TENSOR_FLAG_INPUT) != 0) find(&node, type, 0);
+        const auto is_input = [](const ggml_tensor& tensor) {
+            return (tensor.flags & GGML_TENSOR_FLAG_INPUT) != 0 && tensor.view_src == nullptr;
+        };
+        if (is_input(node)) find(&node, type, 0);
         for (ggml_tensor* source : node.src)
-            if (source != nullptr && (source->flags & GGML_TENSOR_FLAG_INPUT) != 0) find(source, type, 0);
+            if (source != nullptr && is_input(*source)) find(source, type, 0);
     }
 
     void add_node(ggml_tensor& node, int type, std::int64_t step) {

@@ -160,6 +160,57 @@ TEST_CASE("ggml graph: sources that stay are not overwritten") {
     CHECK(bytes_of([](const small_graph& g, ggml_context* c) {  // another operation needs bytes of its own
               g.expand(ggml_cumsum(c, g.leaf()));
           }) == 2 * one);
+    CHECK(bytes_of([](const small_graph& g, ggml_context* c) {  // a view of an input, which the program may set once
+              ggml_tensor* x = g.leaf();
+              ggml_set_input(x);
+              g.expand(ggml_relu(c, ggml_reshape_2d(c, x, 10, 100)));
+          }) == 2 * one);
+    CHECK(bytes_of([](const small_graph& g, ggml_context* c) {  // an input that is a view of a computed tensor
+              ggml_tensor* x = ggml_reshape_2d(c, ggml_cumsum(c, g.leaf()), 10, 100);
+              ggml_set_input(x);
+              g.expand(ggml_relu(c, x));
+          }) == 2 * one);
+}
+
+TEST_CASE("ggml graph: sources that an operation reads out of order are not overwritten") {
+    const auto overwrites = [](auto define) {
+        const small_graph small;
+        const auto [node, source] = define(small, small.context.get());
+        ggml_set_output(node);
+        small.expand(node);
+        allot_ggml::graph_allocator graphs{ggml_backend_cpu_buffer_type()};
+        REQUIRE(graphs.allocate(*small.graph) == refusal::none);
+        return node->data == source->data;
+    };
+    const auto kept = [](const small_graph& g, ggml_context* c) {  // ends later than any node that reads it
+        ggml_tensor* x = ggml_sqr(c, g.leaf());
+        ggml_set_output(x);
+        return x;
+    };
+    using pair = std::pair<ggml_tensor*, ggml_tensor*>;
+    CHECK(overwrites([&](const small_graph& g, ggml_context* c) {  // element by element: the second source is free
+        ggml_tensor* x = ggml_cumsum(c, g.leaf());
+        return pair{ggml_sub(c, kept(g, c), x), x};
+    }));
+    CHECK_FALSE(overwrites([&](const small_graph& g, ggml_context* c) {
+        ggml_tensor* x = ggml_cumsum(c, g.leaf());
+        return pair{ggml_soft_max_ext_back(c, kept(g, c), x, 1, 0), x};
+    }));
+    CHECK_FALSE(overwrites([&](const small_graph& g, ggml_context* c) {
+        ggml_tensor* wide = ggml_reshape_3d(c, kept(g, c), 100, 10, 1);
+        ggml_tensor* x = ggml_cumsum(c, g.leaf());
+        ggml_tensor* ids = ggml_new_tensor_2d(c, GGML_TYPE_I32, 10, 1);
+        return pair{ggml_add_id(c, wide, ggml_reshape_2d(c, x, 100, 10), ids), x};
+    }));
+    for (const bool scaled : {false, true}) {  // backends compute a normalization and its users at once
+        CAPTURE(scaled);
+        CHECK_FALSE(overwrites([&](const small_graph& g, ggml_context* c) {
+            ggml_tensor* x = ggml_cumsum(c, g.leaf());
+            ggml_tensor* norm = ggml_rms_norm(c, ggml_view_1d(c, x, 1000, 0), 1e-5f);
+            if (!scaled) return pair{ggml_mul(c, x, norm), x};
+            return pair{ggml_add(c, x, ggml_mul(c, norm, g.leaf())), x};
+        }));
+    }
 }
 
 TEST_CASE("ggml graph: tensors with data stay where they are, and views of them have none of the planned bytes") {
@@ -200,6 +251,9 @@ TEST_CASE("ggml graph: wrong graphs and types are refused") {
     allot_ggml::graph_allocator graphs{ggml_backend_cpu_buffer_type()};
     const std::array<int, 2> absent{0, 1};
     CHECK(graphs.reserve(*small.graph, {.nodes = absent}) == refusal::no_such_type);
+    const std::array<int, 1> too_few{};
+    CHECK(graphs.reserve(*small.graph, {.nodes = too_few}) == refusal::other_graph);
+    CHECK(graphs.measure(*small.graph, {.leafs = absent}) == refusal::other_graph);
     std::swap(small.graph->nodes[0], small.graph->nodes[1]);
     CHECK(graphs.allocate(*small.graph) == refusal::not_in_order);
     CHECK(first->data == nullptr);
