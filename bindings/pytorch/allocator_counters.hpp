@@ -51,15 +51,15 @@ public:
         const std::size_t freed = freed_, allocated = allocated_;
         return {used_, peak_, held, allocated - freed, allocated, refusals_};
     }
-    /// Counts a refusal, and throws PyTorch's exception with the reason.
+    /// Counts a refusal of a tensor of `size` bytes, and throws PyTorch's exception with the reason for `wanted`.
     template <class Memory>
-    [[noreturn]] void refuse(Memory& memory, allot::layout wanted) {
+    [[noreturn]] void refuse(Memory& memory, std::size_t size, allot::layout wanted) {
         ++refusals_;
         const allot::diagnosis found = memory.diagnose(wanted);
         // Between both calls another thread may have freed memory.
         const char* const reason = found.reason == allot::refusal::none ? "free memory is in use" : found.what();
         C10_THROW_ERROR(OutOfMemoryError,
-                        "allot: no memory for a tensor of " + std::to_string(wanted.size) + " bytes: " + reason);
+                        "allot: no memory for a tensor of " + std::to_string(size) + " bytes: " + reason);
     }
 
 private:

@@ -42,7 +42,7 @@ int allot_torch_cpu_install(size_t limit) {
     const std::lock_guard alone{once};
     if (installed != nullptr) return -1;
     using allot::host::virtual_memory;
-    installed = new allocator{arena{limit != 0 ? virtual_memory{limit} : virtual_memory::up_to(most_addresses)}};
+    installed = new allocator{arena{virtual_memory::up_to(limit != 0 ? limit : most_addresses)}};
     pthread_atfork([] { calls.lock(); }, [] { calls.unlock(); }, [] { calls.unlock(); });
     c10::SetCPUAllocator(installed);
     return 0;

@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* Makes allot the allocator of all CPU tensors of the process. `limit` is the maximum number of bytes that it holds, or 0.
- * Tensors that exist stay in their memory. Returns 0, or -1 if it was installed before. */
+/* Makes allot the allocator of all CPU tensors of the process. `limit` is the maximum number of bytes that it holds, or 0,
+ * rounded up to 64 KiB. If the system gives fewer addresses, it holds fewer bytes. Tensors that exist stay in their memory. Returns 0, or -1 if it was installed before. */
 int allot_torch_cpu_install(size_t limit);
 
 /* Counters of the allocator. Sizes are in bytes. */
@@ -18,7 +18,7 @@ struct allot_torch_cpu_statistics {
     uint64_t used;     /* requested sizes of all live tensors */
     uint64_t peak;     /* maximum of `used` since allot_torch_cpu_reset_peak */
     uint64_t held;     /* bytes that are held from the system */
-    uint64_t blocks;   /* live tensors */
+    uint64_t blocks;   /* live storages of tensors, without empty ones */
     uint64_t requests; /* requests that succeeded */
     uint64_t refusals; /* requests that failed */
 };

@@ -40,15 +40,15 @@ def _bytes(text):
     """Returns a number of bytes such as 512M."""
     units = {"K": 10, "M": 20, "G": 30}
     digits, shift = (text[:-1], units[text[-1]]) if text[-1:] in units else (text, 0)
-    if not digits.isdecimal() or int(digits) == 0:
-        raise ValueError(f"a limit is a number of bytes such as 512M, not '{text}'")
+    if not digits.isdecimal() or int(digits) == 0 or int(digits) << shift >= 1 << 63:
+        raise ValueError(f"a limit is a number of bytes such as 512M, with K, M or G at its end, not '{text}'")
     return int(digits) << shift
 
 
 def install(limit=None, path=None):
     """Makes allot the allocator of the tensors that are created from now on. Each other one stays in its memory.
 
-    `limit` is the maximum number of bytes that the arena holds, such as "512M". `path` is the file of the library, by
+    `limit` is the maximum number of bytes that the arena holds, such as "512M", rounded up to 64 KiB. `path` is the file of the library, by
     default the one that `build` makes.
     """
     global _library

@@ -27,7 +27,8 @@
 //
 // Complexity: that of the allocator, and six atomic operations.
 // Memory: that of the allocator, and 64 bytes for each tensor.
-// Thread safety: all functions may be called from any thread.
+// Thread safety: all functions may be called from any thread. A process that forks must hold the lock during the call,
+// or a child that allocates can wait forever: allot_torch_cpu.cpp does so with pthread_atfork.
 #pragma once
 
 #include "allocator_counters.hpp"
@@ -46,7 +47,7 @@
 
 namespace allot_torch {
 
-/// The interface of PyTorch over an allot allocator of host memory whose calls may overlap.
+/// The interface of PyTorch over an allot allocator of host memory that several threads may call at once.
 template <allot::sized_allocator Memory>
 class cpu_allocator : public c10::Allocator {
     static_assert(std::same_as<typename Memory::address_model, allot::raw_pointer> && Memory::host_accessible,
@@ -97,11 +98,11 @@ private:
     [[nodiscard]] c10::DataPtr give(std::size_t size) const {
         void* data = nullptr;
         if (size != 0) {
-            const block_type fresh =
-                size <= SIZE_MAX - ahead ? memory_.allocate({size + ahead, c10::gAlignment}) : block_type{};
+            const allot::layout wanted{size <= SIZE_MAX - ahead ? size + ahead : SIZE_MAX, c10::gAlignment};
+            const block_type fresh = memory_.allocate(wanted);
             if (!fresh) {
                 c10::profiledCPUMemoryReporter().OutOfMemory(size);
-                counters_.refuse(memory_, {size, c10::gAlignment});
+                counters_.refuse(memory_, size, wanted);
             }
             ::new (fresh.address) prefix{this, fresh};
             data = static_cast<std::byte*>(fresh.address) + ahead;

@@ -119,7 +119,7 @@ private:
         of_device& one = at(device.index());
         auto known = std::make_unique<record>(record{&one, device, {}});
         known->block = one.memory.allocate({size, Alignment});
-        if (!known->block) one.counters.refuse(one.memory, {size, Alignment});
+        if (!known->block) one.counters.refuse(one.memory, size, {size, Alignment});
         one.counters.add(size);
         tell(*known, static_cast<std::int64_t>(size));
         void* const data = known->block.address;

@@ -127,6 +127,22 @@ class Module(unittest.TestCase):
             assert allot.statistics()["refusals"] == 2 and allot.statistics()["held"] <= 16 << 20
             """)
 
+    def test_a_limit_above_the_addresses_of_the_system_is_lowered(self):
+        self.check(f"""
+            allot.install(limit="{200 << 10}G", path=library)
+            assert torch.ones(1000).sum() == 1000
+            """)
+
+    def test_a_tensor_that_leaves_no_room_for_its_prefix_is_refused_with_the_reason(self):
+        self.check("""
+            allot.install(limit="1M", path=library)
+            try:
+                torch.empty((1 << 20) - 16, dtype=torch.uint8)
+                raise AssertionError("no exception")
+            except RuntimeError as why:
+                assert "no memory for a tensor of 1048560 bytes: " in str(why) and "in use" not in str(why), why
+            """)
+
     def test_the_profiler_counts_the_bytes(self):
         self.check("""
             allot.install(path=library)
@@ -148,8 +164,9 @@ class Module(unittest.TestCase):
             for call in (allot.statistics, allot.reset_peak, allot.trim):
                 fails(call, first)
             fails(lambda: allot.install(path="/none.so"), "/none.so does not exist: build it with `python ")
-            for limit in ("many", "0", "-1", "1.5G", "M", "", -5):
-                fails(lambda: allot.install(limit, library), f"a limit is a number of bytes such as 512M, not '{limit}'")
+            for limit in ("many", "0", "-1", "1.5G", "M", "", -5, "8GB", f"{1 << 33}G", f"{1 << 34}G"):
+                fails(lambda: allot.install(limit, library),
+                      f"a limit is a number of bytes such as 512M, with K, M or G at its end, not '{limit}'")
             allot.install("1G", library)
             fails(lambda: allot.install(path=library), "the allocator is installed: call install once")
             """)
