@@ -36,8 +36,32 @@ class Memory(NamedTuple):
 Buffers: TypeAlias = Iterable[Any] | Mapping[str, Any]
 
 
-class Plan:
+class _Made:
+    """The results that both kinds of plans have."""
+
+    _made: _allot.PlanOfOne | _allot.PlanOfSeveral
+    _names: list[str]
+
+    @property
+    def step(self) -> int:
+        """The step at which the most bytes are live."""
+        return self._made.step
+
+    @property
+    def status(self) -> str:
+        """The quality: 'optimal', 'feasible', 'infeasible' or 'out of budget'."""
+        return self._made.status
+
+    @property
+    def seconds(self) -> float:
+        """The time that the planner took."""
+        return self._made.seconds
+
+
+class Plan(_Made):
     """The offsets of buffers in one memory."""
+
+    _made: _allot.PlanOfOne
 
     def __init__(self, made: _allot.PlanOfOne, names: list[str]) -> None:
         self._made = made
@@ -64,24 +88,9 @@ class Plan:
         return self._made.alignment
 
     @property
-    def step(self) -> int:
-        """The step at which the most bytes are live."""
-        return self._made.step
-
-    @property
-    def status(self) -> str:
-        """The quality: 'optimal', 'feasible', 'infeasible' or 'out of budget'."""
-        return self._made.status
-
-    @property
     def fits(self) -> bool:
         """Whether the peak is at most the capacity."""
         return self._made.fits
-
-    @property
-    def seconds(self) -> float:
-        """The time that the planner took."""
-        return self._made.seconds
 
     def svg(self) -> str:
         """Returns a picture: time across, addresses up, a rectangle for each buffer."""
@@ -95,8 +104,10 @@ class Plan:
                 f"lower bound {self.bound}>")
 
 
-class MemoriesPlan:
+class MemoriesPlan(_Made):
     """The memory and the offset of each buffer."""
+
+    _made: _allot.PlanOfSeveral
 
     def __init__(self, made: _allot.PlanOfSeveral, names: list[str]) -> None:
         self._made = made
@@ -143,24 +154,9 @@ class MemoriesPlan:
         return self._made.unplaced
 
     @property
-    def step(self) -> int:
-        """The step at which the most bytes are live."""
-        return self._made.step
-
-    @property
-    def status(self) -> str:
-        """The quality: 'optimal', 'feasible', 'infeasible' or 'out of budget'."""
-        return self._made.status
-
-    @property
     def fits(self) -> bool:
         """Whether each buffer has a place."""
         return self._made.fits
-
-    @property
-    def seconds(self) -> float:
-        """The time that the planner took."""
-        return self._made.seconds
 
     def svg(self) -> str:
         """Returns a picture with the memories side by side. Raises ValueError if a buffer is unplaced."""

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// module: the parts of the extension module, and what they share.
+// module: the parts of the extension module, and their common functions.
 #pragma once
 
 #include <nanobind/nanobind.h>
