@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "../../in_child.hpp"
+#include "../address/reserving_device_cases.hpp"
 
 #include <csetjmp>
 #include <csignal>
@@ -21,13 +22,9 @@ using allot::refusal;
 using allot::host::virtual_memory;
 
 template <class Strategy, std::size_t Step = 64_KiB>
-using growing =
-    allot::arena<virtual_memory, Strategy,
-                 allot::growth::contiguous<allot::growth_options{.step = Step, .limit = 1_GiB, .regions = 1}>>;
-using in_band = allot::best_fit<allot::best_fit_options{.store = allot::node_store::in_band}>;
-using beside = allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table}>;
-using low = allot::best_fit<allot::best_fit_options{.large = allot::no_bound}>;
-using up = allot::bump<allot::bump_options{.direction = allot::direction::up}>;
+using growing = reserving_device_cases::growing<virtual_memory, Strategy, Step>;
+using reserving_device_cases::beside, reserving_device_cases::in_band, reserving_device_cases::low,
+    reserving_device_cases::up;
 
 sigjmp_buf back;
 void jump(int) { siglongjmp(back, 1); }
@@ -47,47 +44,12 @@ bool is_readable(const void* at) {
 
 TEST_CASE_TEMPLATE("virtual memory: blocks keep their addresses while the region grows a thousandfold", Strategy,
                    in_band, beside, up) {
-    growing<Strategy> memory{virtual_memory{512_MiB}};
-    CHECK(memory.size() == 0);
-    std::vector<decltype(memory.allocate({}))> blocks;
-    for (int i = 0; i != 1000; ++i) {
-        blocks.push_back(memory.allocate({.size = 65'000, .align = 64}));
-        REQUIRE(blocks.back());
-        std::memset(blocks.back().address, i % 251, 65'000);
-    }
-    CHECK(memory.size() >= 65'000'000);
-    CHECK(memory.size() <= 65'000 * 1000 + 2_MiB);
-    CHECK(memory.regions()[0].size == memory.size());
-    for (int i = 0; i != 1000; ++i) {
-        const auto* const bytes = static_cast<const unsigned char*>(blocks[static_cast<std::size_t>(i)].address);
-        CHECK(bytes[0] == i % 251);
-        CHECK(bytes[64'999] == i % 251);
-    }
+    reserving_device_cases::blocks_keep_their_addresses<virtual_memory, Strategy>(1000);
 }
 
 TEST_CASE_TEMPLATE("virtual memory: trim frees the bytes behind the last block, and an empty region", Strategy, in_band,
                    beside) {
-    growing<Strategy> memory{virtual_memory{1_GiB}};
-    auto low = memory.allocate({.size = 100});
-    auto high = memory.allocate({.size = 10_MiB});
-    auto* const behind = static_cast<std::byte*>(high.address) + 9_MiB;
-    std::memset(high.address, 1, 10_MiB);
-    memory.deallocate(high);
-    const std::size_t before = memory.size();
-    CHECK(memory.trim() == before - 64_KiB);
-    CHECK(memory.size() == 64_KiB);
-    CHECK(memory.trim() == 0);
-    CHECK_FALSE(is_readable(behind));
-
-    high = memory.allocate({.size = 10_MiB});
-    REQUIRE(high);
-    CHECK(*behind == std::byte{0});  // new pages
-    memory.deallocate(high);
-    memory.deallocate(low);
-    CHECK(memory.trim() >= 10_MiB);
-    CHECK(memory.size() == 0);
-    CHECK(memory.trim() == 0);
-    CHECK(memory.allocate({.size = 100}));
+    reserving_device_cases::trim_returns_pages<virtual_memory, Strategy>(is_readable);
 }
 
 TEST_CASE("virtual memory: trim frees an empty region, and its mark stays valid") {
@@ -128,20 +90,8 @@ TEST_CASE("virtual memory: an alignment above the granularity makes the region g
 }
 
 TEST_CASE("virtual memory: acquire fails with the system's error") {
-    virtual_memory device{1_MiB};
-    CHECK(device.acquire({.size = 0}).error() == EINVAL);
-    CHECK(device.acquire({.size = 1, .align = 3}).error() == EINVAL);
-    CHECK(device.acquire({.size = 1, .align = 64_KiB}).error() == EINVAL);
-    CHECK(device.acquire({.size = 2_MiB}).error() == ENOMEM);
-    CHECK(virtual_memory{static_cast<std::size_t>(-1)}.acquire({.size = 1}).error() == ENOMEM);
-    const auto first = *device.acquire({.size = 1}), second = *device.acquire({.size = 1});
-    CHECK(first.size == 64_KiB);
-    CHECK(first.base != second.base);
-    CHECK(device.resize(first, 2_MiB).error() == ENOMEM);
-    CHECK_FALSE(is_readable(static_cast<std::byte*>(first.base) + 64_KiB));
-    device.release(first);
-    CHECK(is_readable(second.base));
-    device.release(second);
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    reserving_device_cases::invalid_calls_fail<virtual_memory>(is_readable, page, EINVAL, ENOMEM);
 }
 
 TEST_CASE("virtual memory: storages never move while the region grows") {
@@ -166,10 +116,7 @@ TEST_CASE_TEMPLATE("virtual memory: a region grows by the bytes that its last ho
 }
 
 TEST_CASE("virtual memory: an upward bump uses the whole reserved range") {
-    growing<up, 1_MiB> memory{virtual_memory{1_MiB}};
-    CHECK(memory.allocate({.size = 3}));
-    CHECK(memory.allocate({.size = 1_MiB - 16, .align = 16}));
-    CHECK_FALSE(memory.allocate({.size = 1}));
+    reserving_device_cases::all_of_the_reserve_is_used<virtual_memory>();
 }
 
 TEST_CASE("virtual memory: the alignment of the device takes no bytes of the reserved range") {
@@ -178,26 +125,7 @@ TEST_CASE("virtual memory: the alignment of the device takes no bytes of the res
 }
 
 TEST_CASE_TEMPLATE("virtual memory: only a resize of the last block grows the region", Strategy, in_band, beside, low) {
-    growing<Strategy> memory{virtual_memory{8_MiB}};
-    auto first = memory.allocate({.size = 10'001}), last = memory.allocate({.size = 10'001, .align = 4096});
-    auto* const at = last.address;
-    std::memset(at, 77, 10'001);
-    CHECK_FALSE(memory.resize(first, 2'000'003));
-    const std::size_t before = memory.size();
-    CHECK(memory.resize(last, 3'000'007));
-    CHECK(last.address == at);
-    CHECK(last.size == 3'000'007);
-    CHECK(memory.capacity(last) >= 3'000'007);
-    CHECK(memory.size() > before);
-    std::memset(static_cast<std::byte*>(at) + 10'001, 78, 2'990'006);
-    CHECK(static_cast<unsigned char*>(at)[10'000] == 77);
-    const std::size_t held = memory.size();
-    CHECK_FALSE(memory.resize(last, 9'000'000));  // more than the reserve
-    CHECK(memory.size() == held);
-    CHECK(memory.resize(last, 100));
-    memory.deallocate(last);
-    memory.deallocate(first);
-    CHECK(memory.trim() == held);
+    reserving_device_cases::only_the_last_block_grows_the_region<virtual_memory, Strategy>();
 }
 
 TEST_CASE("virtual memory: a region grows until the side table is full") {
