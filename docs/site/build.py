@@ -8,6 +8,7 @@ pages (pages.py). A broken link in a page is an error. With --check, each warnin
 for an entity without a comment, and so is each public name that the reference does not contain (names.py).
 The exit status is 77 if Doxygen is missing.
 """
+import json
 import os
 import pathlib
 import re
@@ -17,10 +18,13 @@ import sys
 
 from headers import simplified
 from pages import Pages, label
+from versions import write_versions
 
 here = pathlib.Path(__file__).resolve().parent
 root = here.parents[1]
 theme = pathlib.Path("/usr/share/doxygen-awesome-css")  # Debian: doxygen-awesome-css
+sheets = [theme / f"doxygen-awesome{part}.css" for part in ("", "-sidebar-only", "-sidebar-only-darkmode-toggle")]
+scripts = [theme / f"doxygen-awesome-{part}.js" for part in ("darkmode-toggle", "fragment-copy-button")]
 
 
 def prepare(folder):
@@ -42,12 +46,24 @@ def prepare(folder):
     return pages
 
 
+def write_header(folder, files):
+    """Writes the begin of all pages: Doxygen's, with scripts. Returns its path."""
+    header = folder / "header.html"
+    subprocess.run(["doxygen", "-w", "html", header, folder / "footer.html", folder / "style.css"], check=True,
+                   capture_output=True)
+    lines = "".join(f'<script src="$relpath^{name}"></script>\n' for name in ["versions.js", *files])
+    text = header.read_text(encoding="utf-8")
+    header.write_text(text.replace("</head>", f"{lines}</head>"), encoding="utf-8")
+    return header
+
+
 def run_doxygen(folder):
     """Returns the warnings. None is expected: the simplified headers contain nothing that Doxygen misunderstands."""
-    sheets = [str(theme / name) for name in ("doxygen-awesome.css", "doxygen-awesome-sidebar-only.css")]
-    sheets = [sheet for sheet in sheets if os.path.exists(sheet)] + [str(here / "site.css")]
+    files = [file for file in [*scripts, here / "site.js"] if file.exists()]
+    styles = [file for file in [*sheets, here / "site.css"] if file.exists()]
     version = dict(re.findall(r"#define ALLOT_VERSION_(\w+) (\d+)", (root / "include/allot/version.hpp").read_text()))
-    settings = {"SITE": here, "FOLDER": folder, "SHEETS": " ".join(sheets),
+    settings = {"SITE": here, "FOLDER": folder, "SHEETS": " ".join(map(str, styles)),
+                "SCRIPTS": " ".join(map(str, files)), "HEADER": write_header(folder, [file.name for file in files]),
                 "VERSION": ".".join(version[part] for part in ("MAJOR", "MINOR", "PATCH"))}
     shutil.rmtree(folder / "html", ignore_errors=True)
     shutil.rmtree(folder / "xml", ignore_errors=True)
@@ -89,6 +105,13 @@ def link_includes(folder):
             page.write_text(linked, encoding="utf-8")
 
 
+def write_indexes(folder):
+    """Writes the lists of versions and pages. versions.py adds the released versions."""
+    write_versions(folder / "html", [])
+    names = sorted(page.name for page in (folder / "html").glob("*.html"))
+    (folder / "html/pages.js").write_text(f"var allot_pages = {json.dumps(names)};\n", encoding="utf-8")
+
+
 def check_names(folder):
     """The status of names.py, run by the Python that has libclang."""
     tools = root / "build/tools/bin/python"
@@ -110,6 +133,7 @@ def main():
     warnings = run_doxygen(folder)
     correct_navigation(folder / "html")
     link_includes(folder)
+    write_indexes(folder)
     for picture in pages.pictures:
         shutil.copy(root / picture, folder / "html")
     for warning in warnings:

@@ -114,7 +114,7 @@ class Dev(unittest.TestCase):
             (["fuzz", "--minutes"], "--minutes needs a number"),
             (["fuzz", "--minutes=soon"], "--minutes needs a number"),
             (["fuzz", "--nonsense"], "unknown option --nonsense"),
-            (["docs", "--nonsense"], "./dev docs accepts --check or no argument"),
+            (["docs", "--nonsense"], "./dev docs accepts --check, --versions or no argument"),
             (["size", "nonsense"], "./dev size accepts no arguments"),
             (["c", "nonsense"], "./dev c accepts no arguments"),
             (["devices", "nonsense"], "./dev devices accepts no arguments"),

@@ -1,11 +1,13 @@
 #!/usr/bin/python3
-"""The documentation site (./dev docs --check): its links, pictures and search, in headless Chromium.
+"""The documentation site (./dev docs --check): its links, pictures, search, dark mode, buttons and versions, in
+headless Chromium.
 
 Each internal link of each page is followed, and so are the links of the navigation and of the search. Chromium opens
 the pages that are written by hand and some pages of the reference.
 """
 
 import html.parser
+import json
 import re
 import shutil
 import subprocess
@@ -25,6 +27,7 @@ try:
     from selenium import webdriver
     from selenium.webdriver.common.by import By
     from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.support.ui import Select
 except ImportError:
     webdriver = None
 
@@ -166,6 +169,87 @@ class Browser(unittest.TestCase):
         self.assertIn("best_fit", self.browser.title)
         self.browser.find_element(By.LINK_TEXT, "allot/strategy/best_fit.hpp").click()
         self.wait_for(lambda: "When to use:" in self.browser.find_element(By.TAG_NAME, "body").text)
+
+    def test_the_button_changes_to_dark_and_every_page_keeps_it(self):
+        background = "return getComputedStyle(document.body).backgroundColor"
+        self.open("index.html")
+        button = self.wait_for(lambda: self.browser.find_elements(By.TAG_NAME, "doxygen-awesome-dark-mode-toggle"))[0]
+        light = self.browser.execute_script(background)
+        button.click()
+        dark = self.browser.execute_script(background)
+        self.assertLess(brightness(dark), 100)
+        self.assertGreater(brightness(light), 200)
+        self.open("page_docs_planning.html")
+        self.assertEqual(self.browser.execute_script(background), dark)
+        self.wait_for(lambda: self.browser.find_elements(By.TAG_NAME, "doxygen-awesome-dark-mode-toggle"))[0].click()
+        self.assertEqual(self.browser.execute_script(background), light)
+
+    def test_a_sample_is_copied_as_it_is_in_the_repository(self):
+        self.open("page_docs_planning.html")
+        self.browser.execute_script("navigator.clipboard.writeText = text => { window.copied = text }")
+        buttons = self.wait_for(
+            lambda: self.browser.find_elements(By.TAG_NAME, "doxygen-awesome-fragment-copy-button"))
+        blocks = re.findall(r"^```\w*\n(.*?)\n```$", (ROOT / "docs/planning.md").read_text(encoding="utf-8"), re.M | re.S)
+        self.assertEqual(len(buttons), len(blocks))
+        for button, block in zip(buttons, blocks):
+            self.browser.execute_script("arguments[0].click()", button)
+            copied = self.browser.execute_script("return window.copied").replace("\xa0", " ")
+            self.assertEqual([line.rstrip() for line in copied.split("\n")],
+                             [line.rstrip() for line in block.split("\n")])
+
+    def test_the_list_of_versions_leads_to_the_same_page(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tree, site = Path(folder) / "tree", Path(folder) / "a site"
+            make_releases(tree, {"0.9.0": ["index", "page_docs_old"], "0.10.0": ["index", "page_docs_new"], "0.1.0": []})
+            shutil.copytree(SITE / "html", site / "html")
+            done = subprocess.run([sys.executable, "-B", tree / "docs/site/versions.py", site], capture_output=True, text=True)
+            self.assertEqual(done.stdout, "skipped: version 0.1.0 has no documentation site\n"
+                                          "2 released versions: 0.10.0, 0.9.0\n", done.stderr)
+            for page in (site / "html/versions").glob("*/*.html"):
+                page.write_text('<script src="versions.js"></script><script src="site.js"></script>'
+                                '<span id="projectnumber">0</span>')
+                shutil.copy(SITE / "html/site.js", page.parent)
+            shutil.copy(SITE / "html/index.html", site / "html/page_docs_new.html")
+
+            def choose(name, shown, address):
+                choice = Select(self.wait_for(lambda: self.browser.find_elements(By.ID, "versions"))[0])
+                self.assertEqual([option.text for option in choice.options], ["next", "0.10.0", "0.9.0"])
+                self.assertEqual(choice.first_selected_option.text, shown)
+                choice.select_by_visible_text(name)
+                self.wait_for(lambda: self.browser.current_url == (site / "html" / address).as_uri())
+
+            self.browser.get((site / "html/page_docs_new.html").as_uri())
+            choose("0.10.0", "next", "versions/0.10.0/page_docs_new.html")
+            choose("0.9.0", "0.10.0", "versions/0.9.0/index.html")  # without that page
+            choose("next", "0.9.0", "index.html")
+
+
+def brightness(color):
+    return sum(int(part) for part in re.findall(r"\d+", color)[:3]) / 3
+
+
+def make_releases(tree, pages):
+    """A repository with a tag for each version. The builder of a version writes its pages; one without pages has none."""
+
+    def git(*arguments):
+        subprocess.run(["git", "-C", tree, "-c", "user.name=t", "-c", "user.email=t@t", *arguments], check=True,
+                       capture_output=True)
+
+    place = tree / "docs/site"
+    place.mkdir(parents=True)
+    git("init", "-q")
+    shutil.copy(ROOT / "docs/site/versions.py", place)
+    for version, names in pages.items():
+        (place / "build.py").unlink(missing_ok=True)
+        if names:
+            files = {f"{name}.html": name for name in names}
+            files["pages.js"] = f"var allot_pages = {json.dumps(sorted(files))};"
+            (place / "build.py").write_text(
+                "import pathlib, sys\nfolder = pathlib.Path(sys.argv[1]) / 'html'\nfolder.mkdir(parents=True)\n"
+                f"for name, text in {files}.items():\n    (folder / name).write_text(text)\n")
+        git("add", "--all")
+        git("commit", "-q", "-m", version)
+        git("tag", f"v{version}")
 
 
 class Check(unittest.TestCase):

@@ -1,0 +1,33 @@
+// Every page of the site: dark mode, buttons that copy samples, and the list of versions.
+"use strict";
+
+if (typeof DoxygenAwesomeDarkModeToggle !== "undefined") DoxygenAwesomeDarkModeToggle.init();
+if (typeof DoxygenAwesomeFragmentCopyButton !== "undefined") DoxygenAwesomeFragmentCopyButton.init();
+
+// versions.js sets `allot_versions`, and pages.js of a version sets `allot_pages`, the names of its pages. Scripts load
+// from a folder too, where a page may not fetch files.
+(function () {
+    function open(version) {
+        const page = location.pathname.split("/").pop() || "index.html";
+        const script = document.createElement("script");
+        const go = (name) => location.assign(version.path + "/" + name);
+        script.onload = () => go(allot_pages.includes(page) ? page : "index.html");
+        script.onerror = () => go("index.html");
+        script.src = version.path + "/pages.js";
+        document.head.append(script);
+    }
+
+    document.addEventListener("DOMContentLoaded", () => {
+        const number = document.getElementById("projectnumber");
+        if (!number || typeof allot_versions === "undefined") return;
+        const list = document.createElement("select");
+        list.id = "versions";
+        list.title = "Version of allot";
+        list.setAttribute("aria-label", list.title);
+        for (const version of allot_versions.all) {
+            list.add(new Option(version.name, version.name, false, version.name === allot_versions.shown));
+        }
+        list.onchange = () => open(allot_versions.all[list.selectedIndex]);
+        number.replaceChildren(list);
+    });
+})();
