@@ -23,27 +23,39 @@ from allot._allot import (
     TraceWriter,
     replay,
 )
-from allot._planner import Buffer, Memory, MemoriesPlan, Plan, plan, validate
+from allot._planner import plan, plan_moves, plan_pages, replan, replan_at, validate
+from allot._plans import Copy, MemoriesPlan, MovesPlan, PagesPlan, Piece, Plan, UpdatedPlan
+from allot._tables import Access, Buffer, Memory
 
 __all__ = [
+    "Access",
     "Arena",
     "Buffer",
+    "Copy",
     "EventLog",
     "FormatError",
     "MemoriesPlan",
     "Memory",
+    "MovesPlan",
     "OffsetAllocator",
     "OutOfMemory",
     "PageCache",
     "PageCacheError",
     "PageSequence",
+    "PagesPlan",
+    "Piece",
     "Plan",
     "PlanError",
     "Snapshot",
     "Tensor",
     "Trace",
     "TraceWriter",
+    "UpdatedPlan",
     "plan",
+    "plan_moves",
+    "plan_pages",
+    "replan",
+    "replan_at",
     "replay",
     "validate",
 ]

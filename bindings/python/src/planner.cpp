@@ -1,309 +1,151 @@
 // SPDX-License-Identifier: BSL-1.0
-// Plans. The package converts tables of buffers to arrays of numbers. The planner runs without the interpreter's lock.
-#include "module.hpp"
+// Plans of one memory: contiguous, in pages, and updated.
+#include "planner.hpp"
 
-#include <examples/apps/memory_planner/picture.hpp>
+#include <allot/plan/mixed.hpp>
+#include <allot/plan/replan_at.hpp>
+#include <allot/plan/validate.hpp>
 
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/function.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
-#include <chrono>
-#include <functional>
-#include <optional>
-#include <sstream>
+#include <algorithm>
 
 namespace allot_python {
 
 namespace {
 
-using numbers = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using steps = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using pairs = std::vector<std::pair<std::size_t, std::size_t>>;
-using progress = std::function<bool(std::uint64_t, std::uint64_t)>;
+using plan = planned<allot::memory_plan>;
+using update = planned<allot::memory_replan>;
+using paged = planned<allot::mixed_plan>;
+using place = std::pair<std::uint64_t, std::uint64_t>;
+using places = std::vector<std::optional<place>>;
 
-/// A problem of the planner is invalid: `allot.PlanError`.
-struct plan_failure : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
-[[noreturn]] void refuse(allot::plan_error error) {
-    const char* const of = [&] {
-        using enum allot::plan_refusal;
-        switch (error.reason) {
-            case empty_lifetime:
-            case overlapping_lifetimes:
-            case not_an_alignment:
-            case no_such_buffer:
-            case fixed_misaligned:
-            case contradiction:
-            case fixed_in_no_one_memory: return "buffer ";
-            case not_a_memory: return "memory ";
-            default: return "";
-        }
-    }();
-    throw plan_failure{*of == '\0' ? error.what() : of + std::to_string(error.which) + ": " + error.what()};
+/// Plans once, or with more and more effort until the time is up. `make(options, watch)` plans.
+template <class Make, class Watch>
+[[nodiscard]] auto plan_in_time(bool is_limited, const allot::plan_options& options, Watch watch, Make make) {
+    const auto watched = [&](allot::plan_progress now) { return watch(now); };
+    return is_limited ? planner::plan_again_and_again(make, options, watched) : make(options, watched);
 }
 
-/// The constraints of a problem.
-struct constraints {
-    std::vector<allot::plan_revival> revivals{};
-    std::vector<allot::plan_fixed> fixed{};
-    std::vector<allot::plan_pair> together{}, apart{};
-    std::vector<allot::plan_reserved> reserved{};
-
-    [[nodiscard]] allot::plan_problem of(const std::vector<allot::plan_buffer>& buffers) const {
-        return {buffers, revivals, fixed, together, apart, reserved};
-    }
-};
-
-/// Ends a planner at a deadline, on an exception of a signal handler such as KeyboardInterrupt, or when the callback
-/// returns true or raises an exception.
-class watcher {
-    using clock = std::chrono::steady_clock;
-
-public:
-    watcher(std::optional<double> seconds, progress called) : called_{std::move(called)} {
-        if (!seconds) return;
-        const auto longest = std::chrono::duration<double>{std::chrono::hours{24 * 365}};
-        deadline_ = started_ + std::chrono::duration_cast<clock::duration>(
-                                   std::min(std::chrono::duration<double>{*seconds}, longest));
-    }
-
-    /// Called without the interpreter's lock, which it takes 20 times a second at most.
-    bool operator()(allot::plan_progress now) noexcept { return watch(now.peak, now.bound); }
-    bool operator()(allot::memories_progress now) noexcept { return watch(now.cost, now.bound); }
-    void rethrow() { kept_.rethrow(); }
-
-private:
-    bool watch(std::uint64_t reached, std::uint64_t bound) noexcept {
-        if (is_done_) return true;
-        const auto time = clock::now();
-        if (deadline_ && time >= *deadline_) return is_done_ = true;
-        if (time < next_) return false;
-        next_ = time + std::chrono::milliseconds{50};
-        const nb::gil_scoped_acquire lock;
-        is_done_ = !kept_.guard([&] {
-            if (PyErr_CheckSignals() != 0) throw nb::python_error{};
-            if (called_ && called_(reached, bound)) is_done_ = true;
-        }) || is_done_;
-        return is_done_;
-    }
-
-    progress called_;
-    clock::time_point started_ = clock::now(), next_ = started_;
-    std::optional<clock::time_point> deadline_{};
-    kept_exception kept_{};
-    bool is_done_ = false;
-};
-
-std::vector<allot::plan_buffer> buffers_of(const numbers& sizes, const steps& lower, const steps& upper,
-                                           const numbers& alignments) {
-    std::vector<allot::plan_buffer> made(sizes.size());
-    if (lower.size() != made.size() || upper.size() != made.size() || alignments.size() != made.size())
-        throw std::invalid_argument{"the columns have different lengths"};
-    for (std::size_t i = 0; i != made.size(); ++i) made[i] = {sizes(i), {lower(i), upper(i)}, alignments(i)};
-    return made;
-}
-
-/// A plan for one memory, and what its picture needs.
-struct plan {
-    std::vector<allot::plan_buffer> buffers;
-    constraints with;
-    std::uint64_t capacity;
-    allot::memory_plan made;
-    double seconds = 0;
-
-    [[nodiscard]] bool fits() const { return made.peak <= capacity; }
-    [[nodiscard]] std::vector<std::uint64_t> offsets() const {
-        std::vector<std::uint64_t> all;
-        for (const allot::plan_place& place : made.places) all.push_back(place.offset);
-        return all;
-    }
-};
-
-/// A plan for several memories.
-struct memories_plan {
-    std::vector<allot::plan_buffer> buffers;
-    constraints with;
-    std::vector<allot::plan_memory> memories;
-    allot::memories_plan made;
-    double seconds = 0;
-};
-
-/// Returns the picture of buffers in memories as SVG.
-std::string picture_of(const std::vector<allot::plan_buffer>& buffers, const constraints& with,
-                       const std::vector<std::string>& names, std::vector<planner::memory> memories,
-                       std::vector<std::size_t> memory_of, std::vector<std::uint64_t> offsets,
-                       std::vector<allot::plan_summary> plans, double seconds) {
-    planner::input given{.path = "Plan", .buffers = buffers, .names = names, .memory_of = std::move(memory_of)};
-    given.revivals = with.revivals;
-    given.memories = std::move(memories);
-    for (std::size_t i = names.size(); i < buffers.size(); ++i) given.names.push_back(std::to_string(i));
-    planner::outcome made{.offsets = std::move(offsets), .seconds = seconds};
-    for (const allot::plan_summary& each : plans) made.memories.push_back({{}, each});
-    for (std::size_t i = 0; i != buffers.size(); ++i) made.memories[given.memory_of[i]].buffers.push_back(i);
-    std::ostringstream out;
-    planner::picture{given, made}.write(out);
-    return std::move(out).str();
-}
-
-std::string picture(const plan& of, const std::vector<std::string>& names) {
-    if (of.buffers.empty()) throw std::invalid_argument{"the plan has no buffers"};
-    const nb::gil_scoped_release unlocked;
-    return picture_of(of.buffers, of.with, names, {{"memory", of.capacity, {}, of.with.reserved}},
-                      std::vector<std::size_t>(of.buffers.size()), of.offsets(), {of.made}, of.seconds);
-}
-
-std::string picture_of_memories(const memories_plan& of, const std::vector<std::string>& names) {
-    if (of.buffers.empty()) throw std::invalid_argument{"the plan has no buffers"};
-    if (of.made.unplaced != 0) throw std::invalid_argument{"the plan has unplaced buffers"};
-    const nb::gil_scoped_release unlocked;
-    std::vector<planner::memory> memories;
-    std::vector<allot::plan_summary> plans;
-    for (std::size_t m = 0; m != of.memories.size(); ++m) {
-        memories.push_back({"memory " + std::to_string(m), of.memories[m].capacity, of.memories[m].cost});
-        plans.push_back({.status = of.made.status, .peak = of.made.needs[m].peak, .align = of.made.needs[m].align});
-    }
-    std::vector<std::size_t> memory_of;
-    std::vector<std::uint64_t> offsets;
-    for (const allot::memory_place& place : of.made.places) {
-        memory_of.push_back(place.memory);
-        offsets.push_back(place.offset);
-    }
-    return picture_of(of.buffers, of.with, names, std::move(memories), std::move(memory_of), std::move(offsets),
-                      std::move(plans), of.seconds);
-}
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-constraints constraints_of(const std::vector<std::tuple<std::size_t, std::int64_t, std::int64_t>>& revivals,
-                           const std::vector<std::pair<std::size_t, std::uint64_t>>& fixed, const pairs& together,
-                           const pairs& apart, const std::vector<std::pair<std::uint64_t, std::uint64_t>>& reserved) {
-    constraints made;
-    for (const auto& [buffer, lower, upper] : revivals) made.revivals.push_back({buffer, {lower, upper}});
-    for (const auto& [buffer, offset] : fixed) made.fixed.push_back({buffer, offset});
-    for (const auto& [first, second] : together) made.together.push_back({first, second});
-    for (const auto& [first, second] : apart) made.apart.push_back({first, second});
-    for (const auto& [offset, size] : reserved) made.reserved.push_back({offset, size});
-    return made;
-}
-
-plan plan_one(const numbers& sizes, const steps& lower, const steps& upper, const numbers& alignments,
-              const constraints& with, std::uint64_t capacity, std::uint64_t effort, std::optional<double> seconds,
+plan plan_one(const table& of, std::uint64_t capacity, std::uint64_t effort, std::optional<double> seconds,
               progress called) {
-    plan made{buffers_of(sizes, lower, upper, alignments), with, capacity, {}};
-    watcher watch{seconds, std::move(called)};
     const allot::plan_options options{.capacity = capacity, .effort = effort};
-    const auto begin = std::chrono::steady_clock::now();
-    const auto answer = [&] {
-        const nb::gil_scoped_release unlocked;
-        const auto problem = made.with.of(made.buffers);
-        const auto watched = [&](allot::plan_progress now) { return watch(now); };
-        if (!seconds) return allot::plan(problem, options, watched);
-        return planner::plan_again_and_again(
-            [&](const allot::plan_options& chosen, auto each) { return allot::plan(problem, chosen, each); }, options,
-            watched);
-    }();
-    watch.rethrow();
-    if (!answer) refuse(answer.error());
-    made.made = *answer;
-    made.seconds = seconds_since(begin);
+    plan made = run_planner(of, seconds, std::move(called), [&](const allot::plan_problem& problem, auto watch) {
+        return plan_in_time(seconds.has_value(), options, watch, [&](const allot::plan_options& chosen, auto each) {
+            return allot::plan(problem, chosen, each);
+        });
+    });
+    made.capacity = capacity;
     return made;
 }
 
-memories_plan plan_several(const numbers& sizes, const steps& lower, const steps& upper, const numbers& alignments,
-                           const constraints& with,
-                           const std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>>& memories,
-                           const std::vector<std::uint64_t>& uses, const std::vector<std::uint64_t>& allowed,
-                           std::uint64_t effort, std::optional<double> seconds, progress called) {
-    memories_plan made{buffers_of(sizes, lower, upper, alignments), with, {}, {}};
-    for (const auto& [capacity, align, cost] : memories) made.memories.push_back({capacity, align, cost});
-    watcher watch{seconds, std::move(called)};
-    const auto begin = std::chrono::steady_clock::now();
-    const auto answer = [&] {
-        const nb::gil_scoped_release unlocked;
-        return allot::plan_memories({made.with.of(made.buffers), made.memories, uses, allowed}, {.effort = effort},
-                                    [&](allot::memories_progress now) { return watch(now); });
-    }();
-    watch.rethrow();
-    if (!answer) refuse(answer.error());
-    made.made = *answer;
-    made.seconds = seconds_since(begin);
+paged plan_pages(const table& of, std::uint64_t page_size, const std::vector<std::size_t>& in_pages,
+                 std::uint64_t capacity, std::uint64_t effort, std::optional<double> seconds, progress called) {
+    if (page_size == 0) throw plan_failure{"a page has no bytes"};
+    for (const std::size_t each : in_pages)
+        if (const std::uint64_t align = of.buffers.at(each).align; align != 0 && page_size % align != 0)
+            throw plan_failure{"buffer " + std::to_string(each) + ": the page size is not a multiple of its alignment"};
+    const allot::plan_options options{.capacity = capacity, .effort = effort};
+    paged made = run_planner(of, seconds, std::move(called), [&](const allot::plan_problem& problem, auto watch) {
+        return plan_in_time(seconds.has_value(), options, watch, [&](const allot::plan_options& chosen, auto each) {
+            return allot::plan_mixed({problem, page_size, in_pages}, chosen, each);
+        });
+    });
+    made.capacity = capacity;
+    return made;
+}
+
+/// Updates a plan. With a step, the steps before it have run.
+update replan(const table& of, const places& before, std::optional<std::uint64_t> at_most,
+              std::optional<std::int64_t> step, std::uint64_t capacity, std::uint64_t effort, progress called) {
+    std::vector<allot::plan_place> old;
+    for (const std::optional<place>& each : before)
+        old.push_back(each ? allot::plan_place{each->first, each->second} : allot::no_place);
+    const allot::plan_options options{.capacity = capacity, .effort = effort};
+    update made = run_planner(of, std::nullopt, std::move(called), [&](const allot::plan_problem& problem, auto watch) {
+        return step ? allot::replan_at(problem, old, *step, options, watch)
+                    : allot::replan(problem, old, at_most.value_or(0), options, watch);
+    });
+    made.capacity = capacity;
     return made;
 }
 
 /// Returns the mistake in the offsets as a sentence, or nothing.
-std::optional<std::string> mistake_in(const numbers& sizes, const steps& lower, const steps& upper,
-                                      const numbers& alignments, const constraints& with, const numbers& offsets,
-                                      std::uint64_t capacity) {
-    const std::vector<allot::plan_buffer> buffers = buffers_of(sizes, lower, upper, alignments);
+std::optional<std::string> mistake_in(const table& of, const numbers& offsets, std::uint64_t capacity) {
     const std::vector<std::uint64_t> given(offsets.data(), offsets.data() + offsets.size());
-    if (given.size() != buffers.size()) throw std::invalid_argument{"each buffer needs one offset"};
+    if (given.size() != of.buffers.size()) throw std::invalid_argument{"each buffer needs one offset"};
     const nb::gil_scoped_release unlocked;
-    const allot::plan_problem problem = with.of(buffers);
+    const allot::plan_problem problem = of.problem();
     allot::plan_heap workspace{allot::validate_space(problem)};
     const allot::plan_violation found = allot::validate(problem, given, capacity, workspace);
     if (found.kind == allot::plan_violation_kind::none) return std::nullopt;
     return std::string{found.what()} + ": " + std::to_string(found.first) + " and " + std::to_string(found.second);
 }
 
-void bind_results(nb::module_& m) {
-    const auto status = [](const auto& of) { return to_string(of.made.status); };
-    nb::class_<plan>(m, "PlanOfOne")
-        .def_prop_ro("offsets", &plan::offsets)
-        .def_prop_ro("peak", [](const plan& of) { return of.made.peak; })
-        .def_prop_ro("bound", [](const plan& of) { return of.made.bound; })
-        .def_prop_ro("alignment", [](const plan& of) { return of.made.align; })
-        .def_prop_ro("step", [](const plan& of) { return of.made.step; })
-        .def_prop_ro("status", [status](const plan& of) { return status(of); })
-        .def_prop_ro("fits", &plan::fits)
-        .def_ro("seconds", &plan::seconds)
-        .def("svg", &picture, nb::arg("names"));
-    nb::class_<memories_plan>(m, "PlanOfSeveral")
+template <class Made>
+std::string picture(const planned<Made>& self) {
+    planner::input shown = self.of.shown();
+    shown.memories = {{"memory", self.capacity, {}, self.of.reserved}};
+    planner::outcome made{.seconds = self.seconds};
+    for (const allot::plan_place& each : self.made.places) made.offsets.push_back(each.offset);
+    if constexpr (std::is_same_v<Made, allot::mixed_plan>) {
+        std::vector<std::uint32_t> different = self.made.pages;
+        std::sort(different.begin(), different.end());
+        const auto end = std::unique(different.begin(), different.end());
+        made.pages = planner::paged_plan{self.made.page_size, static_cast<std::uint32_t>(end - different.begin()),
+                                         self.made.first, self.made.pages};
+    }
+    return picture_of(shown, {self.made}, std::move(made));
+}
+
+/// Defines the properties of a plan in one memory.
+template <class Made>
+nb::class_<planned<Made>> bind_one(nb::module_& m, const char* name) {
+    using result = planned<Made>;
+    return bind_result<Made>(m, name)
+        .def_prop_ro("peak", [](const result& self) { return self.made.peak; })
+        .def_prop_ro("alignment", [](const result& self) { return self.made.align; })
+        .def_prop_ro("step", [](const result& self) { return self.made.step; })
+        .def_prop_ro("fits", [](const result& self) { return self.made.peak <= self.capacity; })
+        .def("svg", &picture<Made>);
+}
+/// Defines the properties of a plan of contiguous buffers.
+template <class Made>
+nb::class_<planned<Made>> bind_contiguous(nb::module_& m, const char* name) {
+    using result = planned<Made>;
+    return bind_one<Made>(m, name)
         .def_prop_ro("offsets",
-                     [](const memories_plan& of) {
+                     [](const result& self) {
+                         std::vector<std::uint64_t> all;
+                         for (const allot::plan_place& each : self.made.places) all.push_back(each.offset);
+                         return all;
+                     })
+        .def_prop_ro("places", [](const result& self) {
+            std::vector<place> all;
+            for (const allot::plan_place& each : self.made.places) all.emplace_back(each.offset, each.size);
+            return all;
+        });
+}
+
+void bind_results(nb::module_& m) {
+    bind_contiguous<allot::memory_plan>(m, "PlanOfOne");
+    bind_contiguous<allot::memory_replan>(m, "UpdatedPlan").def_prop_ro("moved", [](const update& self) {
+        return self.made.moved;
+    });
+    bind_one<allot::mixed_plan>(m, "PlanInPages")
+        .def_prop_ro("offsets",
+                     [](const paged& self) {
                          std::vector<std::optional<std::uint64_t>> all;
-                         for (const allot::memory_place& place : of.made.places)
-                             all.push_back(place.memory == allot::memory_place::nowhere ? std::nullopt
-                                                                                        : std::optional{place.offset});
+                         for (const allot::plan_place& each : self.made.places)
+                             all.push_back(each == allot::no_place ? std::nullopt : std::optional{each.offset});
                          return all;
                      })
-        .def_prop_ro("memories",
-                     [](const memories_plan& of) {
-                         std::vector<std::optional<std::uint32_t>> all;
-                         for (const allot::memory_place& place : of.made.places)
-                             all.push_back(place.memory == allot::memory_place::nowhere ? std::nullopt
-                                                                                        : std::optional{place.memory});
-                         return all;
-                     })
-        .def_prop_ro("peaks",
-                     [](const memories_plan& of) {
-                         std::vector<std::uint64_t> all;
-                         for (const allot::memory_needs& each : of.made.needs) all.push_back(each.peak);
-                         return all;
-                     })
-        .def_prop_ro("alignments",
-                     [](const memories_plan& of) {
-                         std::vector<std::uint64_t> all;
-                         for (const allot::memory_needs& each : of.made.needs) all.push_back(each.align);
-                         return all;
-                     })
-        .def_prop_ro("cost", [](const memories_plan& of) { return of.made.cost; })
-        .def_prop_ro("bound", [](const memories_plan& of) { return of.made.bound; })
-        .def_prop_ro("spilled", [](const memories_plan& of) { return of.made.spilled; })
-        .def_prop_ro("unplaced", [](const memories_plan& of) { return of.made.unplaced; })
-        .def_prop_ro("step", [](const memories_plan& of) { return of.made.step; })
-        .def_prop_ro("status", [status](const memories_plan& of) { return status(of); })
-        .def_prop_ro("fits", [](const memories_plan& of) { return of.made.unplaced == 0; })
-        .def_ro("seconds", &memories_plan::seconds)
-        .def("svg", &picture_of_memories, nb::arg("names"));
+        .def_prop_ro("pages", [](const paged& self) {
+            std::vector<std::vector<std::uint32_t>> all;
+            for (std::size_t i = 0; i != self.of.buffers.size(); ++i) {
+                const auto mine = self.made.pages_of(i);
+                all.emplace_back(mine.begin(), mine.end());
+            }
+            return all;
+        });
 }
 
 }  // namespace
@@ -311,24 +153,23 @@ void bind_results(nb::module_& m) {
 void bind_planner(nb::module_& m) {
     nb::exception<plan_failure>(m, "PlanError", PyExc_ValueError).doc() =
         "A problem is invalid. The text is the reason.";
-    nb::class_<constraints>(m, "Constraints")
-        .def(
-            "__init__",
-            [](constraints* made, const std::vector<std::tuple<std::size_t, std::int64_t, std::int64_t>>& revivals,
-               const std::vector<std::pair<std::size_t, std::uint64_t>>& fixed, const pairs& together,
-               const pairs& apart, const std::vector<std::pair<std::uint64_t, std::uint64_t>>& reserved) {
-                new (made) constraints{constraints_of(revivals, fixed, together, apart, reserved)};
-            },
-            nb::arg("revivals"), nb::arg("fixed"), nb::arg("together"), nb::arg("apart"), nb::arg("reserved"));
+    nb::class_<table>(m, "Table")
+        .def(nb::init<const numbers&, const steps&, const steps&, const numbers&,
+                      const std::vector<std::tuple<std::size_t, std::int64_t, std::int64_t>>&,
+                      const std::vector<std::pair<std::size_t, std::uint64_t>>&, const pairs&, const pairs&,
+                      const std::vector<std::pair<std::uint64_t, std::uint64_t>>&, std::vector<std::string>>(),
+             nb::arg("sizes"), nb::arg("lower"), nb::arg("upper"), nb::arg("alignments"), nb::arg("revivals"),
+             nb::arg("fixed"), nb::arg("together"), nb::arg("apart"), nb::arg("reserved"), nb::arg("names"))
+        .def("__len__", [](const table& self) { return self.buffers.size(); });
     bind_results(m);
-    m.def("plan", &plan_one, nb::arg("sizes"), nb::arg("lower"), nb::arg("upper"), nb::arg("alignments"),
-          nb::arg("constraints"), nb::arg("capacity"), nb::arg("effort"), nb::arg("seconds").none(),
+    m.def("plan", &plan_one, nb::arg("table"), nb::arg("capacity"), nb::arg("effort"), nb::arg("seconds").none(),
           nb::arg("progress").none());
-    m.def("plan_memories", &plan_several, nb::arg("sizes"), nb::arg("lower"), nb::arg("upper"), nb::arg("alignments"),
-          nb::arg("constraints"), nb::arg("memories"), nb::arg("uses"), nb::arg("allowed"), nb::arg("effort"),
-          nb::arg("seconds").none(), nb::arg("progress").none());
-    m.def("mistake_in", &mistake_in, nb::arg("sizes"), nb::arg("lower"), nb::arg("upper"), nb::arg("alignments"),
-          nb::arg("constraints"), nb::arg("offsets"), nb::arg("capacity"));
+    m.def("plan_pages", &plan_pages, nb::arg("table"), nb::arg("page_size"), nb::arg("paged"), nb::arg("capacity"),
+          nb::arg("effort"), nb::arg("seconds").none(), nb::arg("progress").none());
+    m.def("replan", &replan, nb::arg("table"), nb::arg("before"), nb::arg("at_most").none(), nb::arg("step").none(),
+          nb::arg("capacity"), nb::arg("effort"), nb::arg("progress").none());
+    m.def("mistake_in", &mistake_in, nb::arg("table"), nb::arg("offsets"), nb::arg("capacity"));
+    bind_memories_planner(m);
 }
 
 }  // namespace allot_python

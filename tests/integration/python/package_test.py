@@ -64,8 +64,8 @@ def test_mypy_finds_mistakes_of_users(tmp_path):
                        "reveal_type(allot.OffsetAllocator(1).allocate(1))\n"
                        "allot.OffsetAllocator('1')\n")
     done = mypy(str(program))
-    assert 'Revealed type is "allot._planner.Plan"' in done.stdout
-    assert 'Revealed type is "allot._planner.MemoriesPlan"' in done.stdout
+    assert 'Revealed type is "allot._plans.Plan"' in done.stdout
+    assert 'Revealed type is "allot._plans.MemoriesPlan"' in done.stdout
     assert 'Revealed type is "int"' in done.stdout or 'builtins.int"' in done.stdout
     assert "arg-type" in done.stdout and done.stdout.count("error:") == 1
 

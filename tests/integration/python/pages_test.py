@@ -3,11 +3,12 @@
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
 import allot
 
 PAGES, EACH = 12, 3
+POLICIES = ("lru", "reuse", "priority", "s3_fifo", "leaf_first_priority", "leaf_first_s3_fifo")
 
 
 class Memory(RuleBasedStateMachine):
@@ -18,9 +19,13 @@ class Memory(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.cache = allot.PageCache(PAGES, page_tokens=EACH, sequences=4, sequence_pages=6)
-        self.memory = {}
         self.live = []
+
+    @initialize(eviction=st.sampled_from(POLICIES))
+    def open(self, eviction):
+        self.cache = allot.PageCache(PAGES, page_tokens=EACH, sequences=4, sequence_pages=6, eviction=eviction)
+        self.memory = {}
+        assert self.cache.eviction == eviction
 
     def write(self, sequence, first):
         for at in range(first, len(sequence)):
@@ -35,11 +40,11 @@ class Memory(RuleBasedStateMachine):
                     self.memory[copy[1], at] = self.memory[copy[0], at]
         self.write(sequence, before)
 
-    @rule(target=sequences, prompt=prompts, salt=st.integers(0, 1))
-    def start(self, prompt, salt):
+    @rule(target=sequences, prompt=prompts, salt=st.integers(0, 1), priority=st.integers(0, 15))
+    def start(self, prompt, salt, priority):
         found = self.cache.match(prompt, salt=salt)
         try:
-            sequence = self.cache.start(prompt, salt=salt)
+            sequence = self.cache.start(prompt, salt=salt, priority=priority)
         except allot.PageCacheError as reason:
             assert len(self.live) == 4 and "too many sequences" in str(reason)
             return None
@@ -109,7 +114,7 @@ class Memory(RuleBasedStateMachine):
 
 
 TestMemory = Memory.TestCase
-TestMemory.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestMemory.settings = settings(max_examples=120, stateful_step_count=30, deadline=None)
 
 
 def test_limits():
@@ -121,6 +126,52 @@ def test_limits():
     cache = allot.PageCache(2, page_tokens=4, sequence_pages=1)
     with pytest.raises(allot.PageCacheError, match="too many pages"):
         cache.start([]).append(range(5))
+
+
+def evicted(eviction, uses, priorities=(0, 0, 0)):
+    """Returns which of three prompts are evicted after some uses, when a fourth one takes a page."""
+    cache = allot.PageCache(3, page_tokens=2, eviction=eviction)
+    prompts = [[i, i] for i in range(3)]
+    for i in [0, 1, 2, *uses]:
+        with cache.start(prompts[i], priority=priorities[i]) as sequence:
+            sequence.append(prompts[i][sequence.cached:])
+            sequence.commit()
+    with cache.start([9, 9]) as sequence:
+        sequence.append([9, 9])
+        assert cache.evictions == 1
+        return [i for i in range(3) if not cache.match(prompts[i])]
+
+
+def test_policies_of_eviction():
+    for eviction in POLICIES:
+        assert evicted(eviction, []) == [0]  # the page that was released first
+    assert evicted("lru", [0]) == [1]
+    assert evicted("lru", [0, 0, 1, 2]) == [0]
+    assert evicted("reuse", [0, 0, 0, 1, 2]) == [1]  # others released it before, but three sequences found 0
+    assert evicted("s3_fifo", [0, 1]) == [2]
+    for eviction in ("priority", "leaf_first_priority"):
+        assert evicted(eviction, [], (3, 15, 2)) == [2]
+    assert evicted("lru", [], (3, 15, 2)) == [0]
+
+
+def test_a_leaf_goes_first():
+    for eviction, kept in (("priority", 0), ("leaf_first_priority", 2)):
+        cache = allot.PageCache(3, page_tokens=2, eviction=eviction)
+        with cache.start([], priority=1) as first:
+            first.append([1, 2, 3, 4])
+            first.commit()
+        with cache.start([1, 2], priority=0) as second:  # its page now has a lower priority than the page after it
+            assert second.cached == 2
+        with cache.start([]) as other:
+            other.append([5] * 4)
+        assert cache.match([1, 2, 3, 4]) == kept
+
+
+def test_wrong_policies_and_priorities_are_refused():
+    with pytest.raises(ValueError, match="eviction: 'random' is not lru, reuse, priority, s3_fifo"):
+        allot.PageCache(3, eviction="random")
+    with pytest.raises(ValueError, match="priority: 16 is not from 0 to 15"):
+        allot.PageCache(3).start([1], priority=16)
 
 
 def test_a_sequence_is_released_with_its_object():

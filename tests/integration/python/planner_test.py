@@ -58,11 +58,16 @@ def test_alignment_is_optional():
     ({"size": [1], "lower": [0]}, "no column upper"),
     ({"size": [1], "lower": [0, 1], "upper": [1, 2]}, "different lengths"),
     (numpy.zeros((3, 2), int), r"the shape \(3, 2\)"),
-    ([(-1, 0, 1)], "column size has a number that is out of range"),
-    ([(2**64, 0, 1)], "column size has a number that is out of range"),
-    ([(1, -2**63 - 1, 1)], "column lower has a number that is out of range"),
-    (numpy.array([[-1, 0, 1]]), "column size: -1 is out of range"),
-    (numpy.array([[1, 2**63, 2**63 + 1]], dtype="uint64"), "column lower: 9223372036854775808 is out of range"),
+    ([(-1, 0, 1)], "column size, buffer 0: -1 is not from 0"),
+    ([(1, 0, 1), (2**64, 0, 1)], "column size, buffer 1: 18446744073709551616 is not from 0"),
+    ([(1, -2**63 - 1, 1)], "column lower, buffer 0: -9223372036854775809 is not from -2"),
+    (numpy.array([[1, 0, 1], [-1, 0, 1]]), "column size, buffer 1: -1 is not from 0"),
+    (numpy.array([[1, 2**63, 2**63 + 1]], dtype="uint64"), "column lower, buffer 0: 9223372036854775808 is not from -2"),
+    (pandas.DataFrame({"size": [1, 2**70], "lower": [0, 0], "upper": [1, 1]}), "column size, buffer 1: 1180591620717411303424"),
+    (pandas.DataFrame([[1, 0, 1, 2]], columns=["size", "lower", "upper", "size"]), "column size has 2 dimensions"),
+    ({"size": [1, 1], "lower": [0, 0], "upper": [1, 1], "id": ["a", "a"]}, "buffers 0 and 1 have the same id: a"),
+    ([{"size": 1, "lower": 0, "upper": 1, "id": 1}, (1, 0, 1)], "buffers 0 and 1 have the same id: 1"),
+    ({"size": [1], "lower": [0], "upper": [1], "id": []}, "different lengths: size 1, lower 1, upper 1, alignment 1, id 0"),
     ([(1, 3, 3)], "buffer 0: a lifetime ends before or at the step at which it begins"),
     ([(1, 0, 1), (1, 0, 1, 3)], "buffer 1: the alignment of a buffer is not a power of two"),
 ])
@@ -71,10 +76,37 @@ def test_a_wrong_table_is_refused_with_the_reason(table, reason):
         allot.plan(table)
 
 
-def test_numbers_that_are_not_integers_are_refused():
-    for table in ([(1.5, 0, 1)], [("1", 0, 1)], numpy.array([[1.0, 0, 1]]), [(None, 0, 1)]):
-        with pytest.raises(TypeError):
-            allot.plan(table)
+def frame(size):
+    return pandas.DataFrame({"size": size, "lower": 0, "upper": 1})
+
+
+@pytest.mark.parametrize("table, reason", [
+    ([(1.5, 0, 1)], "column size, buffer 0: 1.5 is not an integer"),
+    ([(1, 0, 1), ("1", 0, 1)], "column size, buffer 1: '1' is not an integer"),
+    ([(None, 0, 1)], "column size, buffer 0: None is not an integer"),
+    ([(1, math.nan, 1)], "column lower, buffer 0: nan is not an integer"),
+    (numpy.array([[1.0, 0, 1]]), "column size has elements of float64; integers are required"),
+    (numpy.array([[1, 0, 1], [math.nan, 0, 1]]), "column size, buffer 1: nan is not an integer"),
+    (frame([1, None]), "column size, buffer 1: nan is not an integer"),
+    (frame(pandas.array([1, None], dtype="Int64")), "column size, buffer 1: (nan|<NA>) is not an integer"),
+    (frame(["a", "b"]), "column size, buffer 0: 'a' is not an integer"),
+    (frame([True]), "column size has elements of bool"),
+    (frame(pandas.to_datetime(["2026-11-23"])), "column size has elements of datetime64"),
+    ({"size": 1, "lower": 0, "upper": 1}, "column size must be a list of integers, not int"),
+    ({"size": "1", "lower": [0], "upper": [1]}, "column size must be a list of integers, not str"),
+    ((4096, 0, 2), "buffer 0 must be a row with a size, lower and upper, not int"),
+    (4096, "buffers must be a table of buffers, not int"),
+    ("buffers.csv", "buffers must be a table of buffers, not str"),
+    (None, "buffers must be a table of buffers, not NoneType"),
+])
+def test_a_table_of_wrong_types_is_refused_with_the_reason(table, reason):
+    with pytest.raises(TypeError, match=reason):
+        allot.plan(table)
+
+
+def test_columns_of_pandas_with_optional_integers():
+    assert allot.plan(frame(pandas.array([1, 2], dtype="Int64"))).peak == 3
+    assert allot.plan(frame([]).astype("int64")).offsets == [] == allot.plan(frame([])).offsets
 
 
 def test_the_largest_numbers():
@@ -144,10 +176,26 @@ def test_numbers_that_are_out_of_range(arguments, reason):
         allot.plan(ROWS, **arguments)
 
 
-def test_arguments_of_wrong_types():
-    for arguments in ({"capacity": 1.5}, {"progress": 5}, {"together": [("a", "b")]}, {"memories": [(1, 2, 3, 4)]}):
-        with pytest.raises(TypeError):
-            allot.plan(ROWS, **arguments)
+@pytest.mark.parametrize("arguments, reason", [
+    ({"capacity": 1.5}, "capacity: 1.5 is not an integer"),
+    ({"effort": 1e6}, "effort: 1000000.0 is not an integer"),
+    ({"seconds": "1"}, "seconds must be a number, not str"),
+    ({"progress": 5}, "progress must be a function"),
+    ({"together": [("a", "b")]}, "together: 'a' is not an integer"),
+    ({"together": (0, 1)}, "together: 0 is not a pair of buffers"),
+    ({"apart": [(0, 1, 2)]}, r"apart: \(0, 1, 2\) is not a pair of buffers"),
+    ({"apart": ["01"]}, "apart: '01' is not a pair of buffers"),
+    ({"reserved": 5}, "reserved must be a list, not int"),
+    ({"revivals": [(0, 1)]}, r"revivals: \(0, 1\) is not a tuple"),
+    ({"fixed": [(0, 1)]}, "fixed must be a mapping of buffers to offsets, not list"),
+    ({"memories": [(1, 2, 3, 4)]}, r"memories: \(1, 2, 3, 4\) is not a Memory"),
+    ({"memories": (1024,)}, "memories: 1024 is not a Memory"),
+    ({"memories": 1024}, "memories must be a list, not int"),
+    ({"memories": [(None,)], "uses": 1}, "uses must be a list of integers, not int"),
+])
+def test_arguments_of_wrong_types(arguments, reason):
+    with pytest.raises(TypeError, match=reason):
+        allot.plan(ROWS, **arguments)
 
 
 def test_pictures():

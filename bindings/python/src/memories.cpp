@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSL-1.0
+// Plans of several memories, without and with moves between them.
+#include "planner.hpp"
+
+#include <allot/plan/moves.hpp>
+
+namespace allot_python {
+
+namespace {
+
+using spread = planned<allot::memories_plan>;
+using moves = planned<allot::moves_plan>;
+using memory = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
+
+std::vector<allot::plan_memory> memories_of(const std::vector<memory>& given) {
+    std::vector<allot::plan_memory> made;
+    for (const auto& [capacity, align, cost] : given) made.push_back({capacity, align, cost});
+    return made;
+}
+
+spread plan_memories(const table& of, const std::vector<memory>& given, const std::vector<std::uint64_t>& uses,
+                     const std::vector<std::uint64_t>& allowed, std::uint64_t effort, std::optional<double> seconds,
+                     progress called) {
+    std::vector<allot::plan_memory> memories = memories_of(given);
+    spread made = run_planner(of, seconds, std::move(called), [&](const allot::plan_problem& problem, auto watch) {
+        return allot::plan_memories({problem, memories, uses, allowed}, {.effort = effort}, watch);
+    });
+    made.memories = std::move(memories);
+    return made;
+}
+
+/// Plans moves once, or with more and more effort until the time is up.
+template <class Watch>
+allot::result<allot::moves_plan, allot::plan_error> moves_in_time(const allot::moves_problem& problem,
+                                                                  std::uint64_t effort, bool is_limited, Watch watch) {
+    constexpr std::uint64_t most_effort = std::uint64_t{1} << 60;
+    auto best = allot::plan_moves(problem, {.effort = effort}, watch);
+    if (!best) return best;
+    const auto is_proved = [&] {
+        return best->status == allot::plan_status::optimal || best->status == allot::plan_status::infeasible;
+    };
+    for (; is_limited && !is_proved() && effort < most_effort; effort *= 4) {
+        if (watch(allot::memories_progress{best->cost, best->unplaced, best->bound})) break;
+        auto next = allot::plan_moves(problem, {.effort = effort * 4}, watch);
+        if (!next) break;
+        if (std::pair{next->unplaced, next->cost} < std::pair{best->unplaced, best->cost}) best = std::move(next);
+    }
+    return best;
+}
+
+moves plan_moves(const table& of, const std::vector<std::tuple<std::size_t, std::int64_t, bool>>& used,
+                 const std::vector<memory>& given, const std::vector<std::uint64_t>& allowed, std::uint64_t effort,
+                 std::optional<double> seconds, progress called) {
+    std::vector<allot::plan_memory> memories = memories_of(given);
+    std::vector<allot::plan_access> accesses;
+    for (const auto& [buffer, step, writes] : used) accesses.push_back({buffer, step, writes});
+    moves made = run_planner(of, seconds, std::move(called), [&](const allot::plan_problem& problem, auto watch) {
+        return moves_in_time({{problem, memories, {}, allowed}, accesses}, effort, seconds.has_value(), watch);
+    });
+    made.memories = std::move(memories);
+    return made;
+}
+
+/// Returns the picture of buffers or pieces, whose places are the elements of `places`.
+template <class Made>
+std::string picture_in(const planned<Made>& self, planner::input shown,
+                       const std::vector<allot::memory_place>& places) {
+    if (self.made.unplaced != 0) throw std::invalid_argument{"the plan has unplaced buffers"};
+    std::vector<allot::plan_summary> plans;
+    for (std::size_t m = 0; m != self.memories.size(); ++m) {
+        shown.memories.push_back({"memory " + std::to_string(m), self.memories[m].capacity, self.memories[m].cost});
+        const allot::memory_needs& needs = self.made.needs[m];
+        plans.push_back({.status = self.made.status, .peak = needs.peak, .align = needs.align});
+    }
+    planner::outcome made{.seconds = self.seconds};
+    for (std::size_t i = 0; i != places.size(); ++i) {
+        shown.memory_of[i] = places[i].memory;
+        made.offsets.push_back(places[i].offset);
+    }
+    made.cost = planner::spread_cost{self.made.cost, self.made.bound};
+    return picture_of(shown, std::move(plans), std::move(made));
+}
+std::string picture(const spread& self) { return picture_in(self, self.of.shown(), self.made.places); }
+std::string picture_of_moves(const moves& self) {
+    const planner::input all = self.of.shown();
+    planner::input shown{.path = all.path};
+    shown.memories.clear();
+    std::vector<allot::memory_place> places;
+    for (const allot::plan_piece& piece : self.made.pieces) {
+        const allot::plan_buffer& buffer = all.buffers[piece.buffer];
+        shown.buffers.push_back({buffer.size, piece.live, buffer.align});
+        shown.names.push_back(all.names[piece.buffer]);
+        places.push_back(piece.place);
+    }
+    shown.memory_of.resize(places.size());
+    return picture_in(self, std::move(shown), places);
+}
+
+/// Returns the memory and the offset of a place, or nothing.
+std::optional<std::uint32_t> memory_in(const allot::memory_place& place) {
+    return place.memory == allot::memory_place::nowhere ? std::nullopt : std::optional{place.memory};
+}
+std::optional<std::uint64_t> offset_in(const allot::memory_place& place) {
+    return place.memory == allot::memory_place::nowhere ? std::nullopt : std::optional{place.offset};
+}
+/// Returns a property that lists `value(element)` for each element.
+template <class Result, class Elements, class Value>
+auto list_of(Elements elements, Value value) {
+    return [elements, value](const Result& self) {
+        std::vector<decltype(value(*elements(self).begin()))> all;
+        for (const auto& each : elements(self)) all.push_back(value(each));
+        return all;
+    };
+}
+
+/// Defines the properties of a plan in several memories.
+template <class Made>
+nb::class_<planned<Made>> bind_several(nb::module_& m, const char* name) {
+    using result = planned<Made>;
+    const auto needs = [](const result& self) -> auto& { return self.made.needs; };
+    return bind_result<Made>(m, name)
+        .def_prop_ro("peaks", list_of<result>(needs, [](const allot::memory_needs& each) { return each.peak; }))
+        .def_prop_ro("alignments", list_of<result>(needs, [](const allot::memory_needs& each) { return each.align; }))
+        .def_prop_ro("cost", [](const result& self) { return self.made.cost; })
+        .def_prop_ro("spilled", [](const result& self) { return self.made.spilled; })
+        .def_prop_ro("unplaced", [](const result& self) { return self.made.unplaced; })
+        .def_prop_ro("fits", [](const result& self) { return self.made.unplaced == 0; });
+}
+
+}  // namespace
+
+void bind_memories_planner(nb::module_& m) {
+    const auto places = [](const spread& self) -> auto& { return self.made.places; };
+    bind_several<allot::memories_plan>(m, "PlanOfSeveral")
+        .def_prop_ro("offsets", list_of<spread>(places, offset_in))
+        .def_prop_ro("memories", list_of<spread>(places, memory_in))
+        .def_prop_ro("step", [](const spread& self) { return self.made.step; })
+        .def("svg", &picture);
+    const auto pieces = [](const moves& self) -> auto& { return self.made.pieces; };
+    const auto copies = [](const moves& self) -> auto& { return self.made.copies; };
+    bind_several<allot::moves_plan>(m, "PlanWithMoves")
+        .def_prop_ro("pieces", list_of<moves>(pieces,
+                                              [](const allot::plan_piece& each) {
+                                                  return std::tuple{each.buffer, each.live.from, each.live.until,
+                                                                    memory_in(each.place), offset_in(each.place)};
+                                              }))
+        .def_prop_ro("copies", list_of<moves>(copies,
+                                              [](const allot::plan_copy& each) {
+                                                  return std::tuple{each.buffer, each.step, each.after,
+                                                                    each.from,   each.to,   each.size};
+                                              }))
+        .def_prop_ro("piece_of", [](const moves& self) { return self.made.piece_of; })
+        .def_prop_ro("whole_cost", [](const moves& self) { return self.made.whole_cost; })
+        .def_prop_ro("copied", [](const moves& self) { return self.made.copied; })
+        .def("svg", &picture_of_moves);
+    m.def("plan_memories", &plan_memories, nb::arg("table"), nb::arg("memories"), nb::arg("uses"), nb::arg("allowed"),
+          nb::arg("effort"), nb::arg("seconds").none(), nb::arg("progress").none());
+    m.def("plan_moves", &plan_moves, nb::arg("table"), nb::arg("accesses"), nb::arg("memories"), nb::arg("allowed"),
+          nb::arg("effort"), nb::arg("seconds").none(), nb::arg("progress").none());
+}
+
+}  // namespace allot_python
