@@ -103,6 +103,11 @@ template <class Ticket>
 struct hardened_metadata {
     ALLOT_NO_UNIQUE_ADDRESS Ticket of_strategy{};  ///< The strategy's metadata.
     std::uint32_t number = 0;                      ///< Number of the allocation; 0 matches every allocation.
+    /// Constructs the metadata of an empty block.
+    constexpr hardened_metadata() noexcept = default;
+    /// Constructs the metadata from its members.
+    constexpr hardened_metadata(Ticket strategy_metadata, std::uint32_t allocation = 0) noexcept
+        : of_strategy{strategy_metadata}, number{allocation} {}
     /// Compares both members.
     friend constexpr bool operator==(const hardened_metadata&, const hardened_metadata&) = default;
 };

@@ -37,6 +37,11 @@ struct fallback_metadata {
     bool from_second = false;                 ///< Whether the block came from the second allocator.
     ALLOT_NO_UNIQUE_ADDRESS Second second{};  ///< The metadata of the second allocator.
     // The flag separates `first` and `second`, because empty members of the same type cannot share an address.
+    /// Constructs the metadata of an empty block.
+    constexpr fallback_metadata() noexcept = default;
+    /// Constructs the metadata from its members.
+    constexpr fallback_metadata(First of_first, bool second_serves = false, Second of_second = {}) noexcept
+        : first{of_first}, from_second{second_serves}, second{of_second} {}
     /// Compares all members.
     friend constexpr bool operator==(const fallback_metadata&, const fallback_metadata&) = default;
 };

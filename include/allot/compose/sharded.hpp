@@ -47,6 +47,11 @@ template <class Inner>
 struct sharded_metadata {
     ALLOT_NO_UNIQUE_ADDRESS Inner inner{};  ///< The metadata of the allocator.
     std::uint32_t shard = 0;                ///< The number of the shard.
+    /// Constructs the metadata of an empty block.
+    constexpr sharded_metadata() noexcept = default;
+    /// Constructs the metadata from its members.
+    constexpr sharded_metadata(Inner of_allocator, std::uint32_t of_shard) noexcept
+        : inner{of_allocator}, shard{of_shard} {}
     /// Compares both members.
     friend constexpr bool operator==(const sharded_metadata&, const sharded_metadata&) = default;
 };

@@ -108,6 +108,11 @@ template <class Ticket>
 struct symmetric_metadata {
     ALLOT_NO_UNIQUE_ADDRESS Ticket of_arena{};  ///< The metadata of the arena.
     std::uint32_t agreements = 0;               ///< The number of agreements before the allocation.
+    /// Constructs the metadata of an empty block.
+    constexpr symmetric_metadata() noexcept = default;
+    /// Constructs the metadata from its members.
+    constexpr symmetric_metadata(Ticket arena_metadata, std::uint32_t before) noexcept
+        : of_arena{arena_metadata}, agreements{before} {}
     /// Compares both members.
     friend constexpr bool operator==(const symmetric_metadata&, const symmetric_metadata&) = default;
 };

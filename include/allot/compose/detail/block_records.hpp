@@ -21,6 +21,11 @@ template <class Inner>
 struct metadata_with_record {
     ALLOT_NO_UNIQUE_ADDRESS Inner inner{};     ///< The metadata of the allocator.
     std::uint32_t record = detail::no_record;  ///< The index of the record.
+    /// Constructs the metadata of an empty block.
+    constexpr metadata_with_record() noexcept = default;
+    /// Constructs the metadata from its members.
+    constexpr metadata_with_record(Inner of_allocator, std::uint32_t of_record) noexcept
+        : inner{of_allocator}, record{of_record} {}
     /// Compares both members.
     friend constexpr bool operator==(const metadata_with_record&, const metadata_with_record&) = default;
 };
