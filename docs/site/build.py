@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Builds the documentation site with Doxygen.
 
-    docs/site/build.py FOLDER [--check]
+    docs/site/build.py FOLDER [--check] [--planner WASM]
 
 The result is FOLDER/html/index.html. Doxygen reads simplified copies of the headers (headers.py) and of the Markdown
 pages (pages.py). A broken link in a page is an error. With --check, each warning of Doxygen is an error, for example
 for an entity without a comment, and so is each public name that the reference does not contain (names.py).
 The exit status is 77 if Doxygen is missing.
+
+--planner names the module of the page that plans (planner/compile.sh). Without it, the page says that it is missing.
 """
+import argparse
+import base64
 import json
 import os
 import pathlib
@@ -23,6 +27,7 @@ from versions import write_versions
 here = pathlib.Path(__file__).resolve().parent
 root = here.parents[1]
 theme = pathlib.Path("/usr/share/doxygen-awesome-css")  # Debian: doxygen-awesome-css
+planner = here / "planner"
 sheets = [theme / f"doxygen-awesome{part}.css" for part in ("", "-sidebar-only", "-sidebar-only-darkmode-toggle")]
 scripts = [theme / f"doxygen-awesome-{part}.js" for part in ("darkmode-toggle", "fragment-copy-button")]
 
@@ -60,7 +65,7 @@ def write_header(folder, files):
 def run_doxygen(folder):
     """Returns the warnings. None is expected: the simplified headers contain nothing that Doxygen misunderstands."""
     files = [file for file in [*scripts, here / "site.js"] if file.exists()]
-    styles = [file for file in [*sheets, here / "site.css"] if file.exists()]
+    styles = [file for file in [*sheets, here / "site.css", planner / "planner.css"] if file.exists()]
     version = dict(re.findall(r"#define ALLOT_VERSION_(\w+) (\d+)", (root / "include/allot/version.hpp").read_text()))
     settings = {"SITE": here, "FOLDER": folder, "SHEETS": " ".join(map(str, styles)),
                 "SCRIPTS": " ".join(map(str, files)), "HEADER": write_header(folder, [file.name for file in files]),
@@ -105,6 +110,16 @@ def link_includes(folder):
             page.write_text(linked, encoding="utf-8")
 
 
+def write_planner(html, module):
+    """Writes the scripts of the page that plans. A page that was opened as a file may not fetch the module."""
+    parts = None
+    if module:
+        parts = {"module": base64.b64encode(module.read_bytes()).decode(), "worker": (planner / "worker.js").read_text(),
+                 "style": (planner / "picture.css").read_text()}
+    (html / "planner_parts.js").write_text(f"const allot_planner = {json.dumps(parts)};\n", encoding="utf-8")
+    shutil.copy(planner / "planner.js", html)
+
+
 def write_indexes(folder):
     """Writes the lists of versions and pages. versions.py adds the released versions."""
     write_versions(folder / "html", [])
@@ -120,19 +135,22 @@ def check_names(folder):
 
 
 def main():
-    arguments = [a for a in sys.argv[1:] if a != "--check"]
-    if len(arguments) != 1:
-        sys.exit(__doc__)
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--planner", type=pathlib.Path)
+    chosen = parser.parse_args()
     if not shutil.which("doxygen"):
         print("skipped: doxygen is not installed")
         return 77
-    folder, check = pathlib.Path(arguments[0]).resolve(), "--check" in sys.argv
+    folder, check = chosen.folder.resolve(), chosen.check
     pages = prepare(folder / "input")
     for error in pages.errors:
         print(error)
     warnings = run_doxygen(folder)
     correct_navigation(folder / "html")
     link_includes(folder)
+    write_planner(folder / "html", chosen.planner)
     write_indexes(folder)
     for picture in pages.pictures:
         shutil.copy(root / picture, folder / "html")

@@ -6,6 +6,7 @@ import re
 from headers import escape
 
 INDEXES = ["docs/decisions/README.md", "docs/README.md", "README.md"]  # they list their pages; the first that does wins
+FORMS = {"<!-- planner -->": "planner/form.html"}  # what the site shows instead of such a line
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 
 
@@ -96,6 +97,10 @@ class Pages:
                 if first and headings > 3 and path != "README.md":
                     out += ["", "[TOC]"]
                 first = False
+                continue
+            if line in FORMS:
+                form = (pathlib.Path(__file__).parent / FORMS[line]).read_text(encoding="utf-8")
+                out += ["@htmlonly[block]", form, "@endhtmlonly"]
                 continue
             out.append(self.line(path, line, listed))
         return "\n".join(out)

@@ -246,8 +246,16 @@ class Dev(unittest.TestCase):
 
     def test_the_site_is_built_or_checked(self):
         self.script("docs/site/build.py", ECHO)
-        self.assertEqual(self.dev("docs").stdout, "build.py build/site\n")
-        self.assertEqual(self.dev("docs", "--check").stdout, "build.py build/site --check\n")
+        self.script("docs/site/versions.py", ECHO)
+        self.script("docs/site/planner/compile.sh", ECHO)
+        compiled = "== compiling the planner to WebAssembly\n"
+        built = compiled + "build.py build/site --planner build/site/planner.wasm\n"
+        self.assertEqual(self.dev("docs").stdout, built)
+        self.assertEqual(self.dev("docs", "--check").stdout, built.replace("site --p", "site --check --p"))
+        self.assertEqual(self.dev("docs", "--versions").stdout, built + "versions.py build/site\n")
+        self.script("docs/site/planner/compile.sh", "#!/bin/bash\necho reason\nexit 1\n")  # the site is built without it
+        self.assertEqual(self.dev("docs").stdout, f"{compiled}reason\n== the command failed; the full output is in "
+                                                  "build/planner.log\nbuild.py build/site\n")
 
     def test_a_gpu_or_a_rehearsal(self):
         here = self.elsewhere

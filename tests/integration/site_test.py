@@ -151,6 +151,12 @@ class Browser(unittest.TestCase):
         fragments = [element.text for element in self.browser.find_elements(By.CSS_SELECTOR, "div.fragment")]
         self.assertTrue(any("memory{{}, 16_MiB};" in text for text in fragments))
 
+    def test_the_page_of_the_planner_says_that_the_planner_is_missing(self):
+        self.open("page_docs_plan_in_the_browser.html")  # planner_page_test.py has a site with the planner
+        message = self.wait_for(lambda: self.browser.find_element(By.ID, "planner-message").text)
+        self.assertIn("built without a compiler for WebAssembly", message)
+        self.assertFalse(self.browser.find_element(By.ID, "planner-plan").is_displayed())
+
     def test_search_finds_best_fit(self):
         self.open("index.html")
         field = self.wait_for(lambda: self.browser.find_elements(By.ID, "MSearchField"))[0]

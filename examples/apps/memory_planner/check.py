@@ -76,6 +76,21 @@ class Planner(unittest.TestCase):
 
 
 class Tables(Planner):
+    def test_each_buffer_has_at_least_the_alignment_of_the_option(self):
+        path = self.table("id,lower,upper,size,alignment\na,0,3,5,1\nb,0,3,5,32\nc,0,3,7,2\n")
+        for align, peak in ((None, 17), (1, 17), (8, 21), (64, 133)):
+            out = str(self.folder / "plan.csv")
+            option = [] if align is None else [f"--align={align}"]
+            found = json.loads(self.run_it(*option, "--out", out, "--json", path).stdout)
+            self.assertEqual(found["peak"], peak, align)
+            rows = self.rows(out)
+            self.judge(rows, found["peak"])
+            for row in rows:
+                self.assertEqual(int(row["offset"]) % max(int(row["alignment"]), align or 1), 0, (align, rows))
+        for value in ("3", "0", "much"):
+            done = self.run_it("--align", value, path, exits_with=2)
+            self.assertIn("not a power of two" if value != "much" else "is not a number of bytes", done.stderr)
+
     def test_a_plan_is_written_beside_the_rows(self):
         text = "id,lower,upper,size,alignment\na,0,3,4,1\nb,-3,9,4,8\nc,0,9,4,16\n"
         path, out = self.table(text), str(self.folder / "out.csv")

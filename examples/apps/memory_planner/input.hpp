@@ -3,10 +3,12 @@
 // to.
 #pragma once
 
-#include "../network_demo/network.hpp"
+#include "../network_demo/input_error.hpp"
 
 #include <allot/plan/moves.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>

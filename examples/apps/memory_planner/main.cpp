@@ -6,10 +6,9 @@
 // See `memory_planner --help`, and README.md for the formats.
 #include "csv.hpp"
 #include "network_input.hpp"
-#include "options.hpp"
-#include "paging.hpp"
 #include "picture.hpp"
 #include "report.hpp"
+#include "task.hpp"
 #include "watcher.hpp"
 #ifdef ALLOT_PLAN_JSON
 #include "capture.hpp"
@@ -35,6 +34,7 @@ up to, but not including, upper.
                          to the next, such that the sum of bytes times COST (default: 0, 1, 2, …) is small. If given once:
                          name and size of the single memory. For a capture, which assigns buffers to memories: the size of
                          that memory
+  --align BYTES          align each buffer to at least BYTES, a power of two
   --pages BYTES          plan pages of this size: a buffer may use any pages. In a table with a column "paged", only buffers
                          with a 1 in it; the others are contiguous
   --moves                with several memories: a buffer may move to another memory and back, which costs copies; --out has a
@@ -70,28 +70,6 @@ that cannot be planned, or a file that cannot be written; 3 if the validator rej
     return csv_reader{path}.read(demo::text_of(path));
 }
 
-/// Returns whether the command line's memories are for all buffers.
-[[nodiscard]] bool is_spread(const input& given, const options& chosen) {
-    return given.memories.size() == 1 && chosen.memories.size() > 1;
-}
-
-/// Applies the memories of the command line.
-void set_memories(input& given, const options& chosen) {
-    if (chosen.capacity) {
-        if (given.memories.size() != 1)
-            throw usage_error{"the file has several memories; give --memory NAME:BYTES instead of --capacity"};
-        given.memories[0].capacity = *chosen.capacity;
-    }
-    if (given.memories.size() == 1 && chosen.memories.size() == 1) given.memories[0].name = chosen.memories[0].name;
-    if (is_spread(given, chosen)) return;
-    for (const memory& wanted : chosen.memories) {
-        const auto found = std::find_if(given.memories.begin(), given.memories.end(),
-                                        [&](const memory& m) { return m.name == wanted.name; });
-        if (found == given.memories.end()) throw usage_error{given.path + " has no memory \"" + wanted.name + "\""};
-        found->capacity = wanted.capacity;
-    }
-}
-
 template <class Write>
 void write_file(const std::string& path, Write write) {
     std::ofstream file{path, std::ios::binary};
@@ -101,20 +79,14 @@ void write_file(const std::string& path, Write write) {
 
 [[nodiscard]] int run(const options& chosen) {
     input given = read(chosen.file);
-    set_memories(given, chosen);
+    apply(chosen, given);
 
     watcher watched{given, chosen.budget, is_spread(given, chosen)};
-    const auto watch = [&](std::size_t memory, allot::plan_progress now) { return watched(memory, now); };
-    if (chosen.moves && !is_spread(given, chosen))
-        throw usage_error{given.path + " assigns buffers to memories itself; --moves cannot be used with it"};
-    outcome made = chosen.pages                ? in_pages(given, *chosen.pages, chosen.budget.has_value(), watch)
-                   : !is_spread(given, chosen) ? plan_input(given, chosen.budget.has_value(), watch)
-                   : chosen.moves ? spread_with_moves(given, chosen.memories, chosen.budget.has_value(), watch)
-                                  : spread(given, chosen.memories, chosen.budget.has_value(), watch);
+    outcome made =
+        plan_chosen(given, chosen, [&](std::size_t memory, allot::plan_progress now) { return watched(memory, now); });
     made.seconds = watched.seconds();
     watched.clear();
-    if (const std::string mistake = chosen.pages ? mistake_in_pages(given, made) : mistake_in(given, made);
-        !mistake.empty()) {
+    if (const std::string mistake = mistake_of(given, chosen, made); !mistake.empty()) {
         std::cerr << "memory_planner: " << given.path << ": the validator rejects the plan: " << mistake << '\n';
         return 3;
     }

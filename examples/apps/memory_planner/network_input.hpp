@@ -3,6 +3,7 @@
 // the last step that reads it.
 #pragma once
 
+#include "../network_demo/network.hpp"
 #include "input.hpp"
 
 namespace planner {

@@ -5,6 +5,8 @@
 #include "../network_demo/arguments.hpp"
 #include "input.hpp"
 
+#include <allot/core/arithmetic.hpp>
+
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -17,6 +19,7 @@ namespace planner {
 struct options {
     std::string file, out, svg;
     std::optional<std::uint64_t> capacity, pages;  // of the memory; of a page
+    std::uint64_t align = 1;                       // of each buffer, at least
     std::vector<memory> memories;
     std::optional<double> budget;  // seconds
     bool moves = false, json = false, help = false;
@@ -71,6 +74,10 @@ using demo::usage_error;
             given.only_file(chosen.file);
         } else if (given.is("--capacity")) {
             chosen.capacity = bytes_of(given.value());
+        } else if (given.is("--align")) {
+            chosen.align = bytes_of(given.value());
+            if (!allot::is_alignment(chosen.align))
+                throw usage_error{"the alignment " + std::to_string(chosen.align) + " is not a power of two"};
         } else if (given.is("--pages")) {
             chosen.pages = bytes_of(given.value());
             if (*chosen.pages == 0) throw usage_error{"a page must have at least one byte"};

@@ -10,13 +10,14 @@
 // linear in the length of the text.
 #pragma once
 
+#include "input_error.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <fstream>
 #include <limits>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,11 +83,6 @@ struct schedule {
         }
     }
     std::vector<std::vector<std::size_t>> begins, ends;
-};
-
-/// An error in a file, as one sentence.
-struct input_error : std::runtime_error {
-    using std::runtime_error::runtime_error;
 };
 
 class network_reader {
