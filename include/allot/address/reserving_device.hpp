@@ -11,6 +11,9 @@
 //         static bool decommit(void* from, std::size_t size) noexcept;    // the addresses stay reserved
 //         static void release(void* base, std::size_t size) noexcept;     // a whole range
 //         static error last_error() noexcept;                             // of a function that failed
+//         static constexpr bool discarded_is_zero = true;                 // optional, for discard_holes.hpp:
+//         static std::size_t discard_unit() noexcept;                     // the size of a page
+//         static bool discard(void* from, std::size_t size) noexcept;     // committed pages stay accessible
 //     };
 //     using virtual_memory = allot::reserving_device<my_system>;
 //
@@ -42,7 +45,7 @@ public:
     static constexpr bool host_written = true;  ///< Only instructions of this program write the bytes.
 
     /// Reserves at least `reserve` bytes of addresses for each region. The size is rounded up to the granularity.
-    explicit reserving_device(std::size_t reserve) noexcept : reserve_{reserve} {}
+    explicit constexpr reserving_device(std::size_t reserve) noexcept : reserve_{reserve} {}
 
     /// Returns a device that reserves as many addresses as the system currently allows: `most`, or a half, a quarter, …
     /// of it, down to `least`. For processes with limited addresses.
@@ -89,6 +92,22 @@ public:
         if (size < held.size && !System::decommit(new_end, held.size - size)) return fail(System::last_error());
         held.size = size;
         return held;
+    }
+
+    /// Whether discarded pages read as zero.
+    static constexpr bool discarded_is_zero = requires { requires System::discarded_is_zero; };
+    /// Returns the unit of `discard`, in bytes.
+    [[nodiscard]] std::size_t discard_unit() const noexcept
+        requires requires { System::discard_unit(); }
+    {
+        return System::discard_unit();
+    }
+    /// Returns the memory of pages inside a region to the system, and keeps them accessible. Returns false on failure.
+    /// Precondition: the address and the size are multiples of `discard_unit()`.
+    [[nodiscard]] bool discard(void* from, std::size_t size) const noexcept
+        requires requires { System::discard(from, size); }
+    {
+        return System::discard(from, size);
     }
 
     /// Releases a region and its reserved range.

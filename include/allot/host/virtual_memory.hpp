@@ -8,7 +8,8 @@
 //     reserved   │ mapped: region │        no access         │
 //                └─ base          └─ the end moves with resize
 //
-// The pages of a region are readable and writable. Any access behind its end is a fault. Shrinking returns pages to the
+// The pages of a region are readable and writable. `discard` returns pages inside it to the system (discard_holes.hpp).
+// Any access behind its end is a fault. Shrinking returns pages to the
 // system, and they read as zero when they are mapped again. Each region reserves its own range. Linux may commit more
 // pages than it has (overcommit). In that case the first access fails instead of `resize`.
 //
@@ -55,14 +56,34 @@ struct address_space {
     [[nodiscard]] static bool decommit(void* from, std::size_t size) noexcept {
         return ::mprotect(from, size, PROT_NONE) == 0 && ::madvise(from, size, MADV_DONTNEED) == 0;
     }
+    /// Whether discarded pages read as zero.
+    static constexpr bool discarded_is_zero = true;
+    /// Returns the size of a page, which is the unit of `discard`.
+    [[nodiscard]] static std::size_t discard_unit() noexcept { return largest_align(); }
+    /// Returns the memory of pages to the system now. They stay accessible and read as zero. Returns false on failure.
+    [[nodiscard]] static bool discard(void* from, std::size_t size) noexcept {
+        return ::madvise(from, size, MADV_DONTNEED) == 0;
+    }
     /// Unmaps a range.
     static void release(void* base, std::size_t size) noexcept { ::munmap(base, size); }
     /// Returns the error of a function that failed.
     [[nodiscard]] static error last_error() noexcept { return errno; }
 };
 
+/// The functions of Linux for memory that the system takes from discarded pages only when it needs some.
+struct lazy_address_space : address_space {
+    /// Whether discarded pages read as zero: they keep their bytes until the system takes them.
+    static constexpr bool discarded_is_zero = false;
+    /// Lets the system take the memory of pages until they are written again. Returns false on failure.
+    [[nodiscard]] static bool discard(void* from, std::size_t size) noexcept {
+        return ::madvise(from, size, MADV_FREE) == 0;
+    }
+};
+
 /// Device whose regions grow and shrink at their end. Its errors are `errno` values.
 using virtual_memory = reserving_device<address_space>;
+/// The same, but the system takes discarded pages when it needs memory (MADV_FREE). Faster if the arena uses them again.
+using lazy_virtual_memory = reserving_device<lazy_address_space>;
 
 static_assert(extensible_device<virtual_memory> && !bounded_device<virtual_memory>);
 

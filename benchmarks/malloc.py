@@ -1,0 +1,190 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSL-1.0
+"""Runs Debian's programs with several mallocs in turn, and prints processor time and resident memory as ratios to glibc's.
+
+    malloc.py LIBRARY [--rounds N] [--json FILE] [--only NAME,...]
+
+LIBRARY is liballot_malloc.so. The peers are Debian's libmimalloc2.0 and libjemalloc2, as far as they are installed. In each
+round, every program runs once with each malloc, and the order of the mallocs rotates. The table has the least processor time
+of all rounds, and the median of the largest resident memory. A program that is not installed is skipped with a reason.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).resolve().parents[1]
+PEERS = {"mimalloc": "libmimalloc.so.2.0", "jemalloc": "libjemalloc.so.2"}
+FOLDERS = [Path("/usr/lib/x86_64-linux-gnu"), Path("/usr/lib/aarch64-linux-gnu"), Path("/usr/lib")]
+
+PYTHON = """
+import json, re
+words = [str(i * 7919 % 100003) for i in range(120000)]
+counts = {}
+for word in words:
+    counts[word[:4]] = counts.get(word[:4], []) + [word]
+text = json.dumps(counts)
+assert json.loads(text) == counts
+print(len(re.findall(r'[0-9]+7', text)), len(sorted(words, key=lambda w: w[::-1])))
+"""
+PERL = r"""
+my %h; my @l;
+for my $i (1 .. 250000) { my $k = "key" . ($i * 7919 % 100003); $h{$k} .= "x$i,"; push @l, [$i, $k] if $i % 3 == 0; }
+my @s = sort { $a->[1] cmp $b->[1] } @l; my $n = 0;
+for my $v (values %h) { my @p = split /,/, $v; $n += @p; }
+print scalar(@s), " $n\n";
+"""
+SQL = """
+create table t(a integer primary key, b text, c integer);
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 120000)
+insert into t select i, 'text ' || (i * 7919 % 100003), i % 1000 from n;
+create index tb on t(b); create index tc on t(c);
+select count(*), sum(length(b)) from t x where exists (select 1 from t y where y.c = x.c and y.a < x.a);
+select c, group_concat(substr(b, 1, 8)) from t where c < 50 group by c order by 2 limit 3;
+"""
+
+
+def prepare(folder):
+    """Writes the inputs, and returns the programs: name, command, and the file of standard input."""
+    (folder / "lines").write_text("".join(f"{i * 7919 % 1000003} {i * 104729 % 999983:x} line\n" for i in range(400_000)))
+    (folder / "data").write_bytes(b"".join((i * i * 2654435761 % 2**64).to_bytes(8, "little") + b"header of a record %d" % (i % 977)
+                                           for i in range(400_000)))
+    (folder / "all.cpp").write_text("#include <allot/allot.hpp>\n#include <iostream>\n#include <map>\n#include <regex>\n")
+    (folder / "sql").write_text(SQL)
+    (folder / "cmake").mkdir()
+    (folder / "cmake/CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.22)\nproject(p NONE)\nset(l \"\")\nforeach(i RANGE 20000)\n  list(APPEND l \"item ${i}\")\n"
+        "  string(REGEX REPLACE \"[0-9]+\" \"<&>\" r${i} \"a${i}b\")\nendforeach()\nlist(SORT l)\nlist(LENGTH l n)\nmessage(STATUS ${n})\n")
+    git = folder / "repository"
+    script = ("git init -q . && for i in $(seq 120); do for j in $(seq 40); do seq $((i * j)) $((i * j + 400)) >f$j; done; git add . && "
+              "git -c user.name=n -c user.email=e commit -q -m $i; done")
+    if shutil.which("git"):
+        git.mkdir()
+        subprocess.run(["sh", "-c", script], cwd=git, check=True, stdout=subprocess.DEVNULL)
+    compile_ = ["-std=c++20", f"-I{ROOT}/include", "-fsyntax-only", str(folder / "all.cpp")]
+    return {
+        "g++": (["g++", *compile_], None),
+        "clang++": (["clang++", *compile_], None),
+        "python": (["python3", "-c", PYTHON], None),
+        "sqlite": (["sqlite3", ":memory:"], folder / "sql"),
+        "sort": (["sort", "--parallel=2", "-k2", "-o", "/dev/null", str(folder / "lines")], None),
+        "cmake": (["cmake", "-S", str(folder / "cmake"), "-B", str(folder / "cmake/build")], None),
+        "perl": (["perl", "-e", PERL], None),
+        "xz -T2": (["xz", "-T2", "-2", "--block-size=1MiB", "-c", str(folder / "data")], None),
+        "git": (["git", "-C", str(git), "repack", "-q", "-a", "-d", "-f", "--threads=2"], None),
+        "redis": (None, None),
+    }
+
+
+def environment(library):
+    variables = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    return {**variables, "LC_ALL": "C", **({"LD_PRELOAD": str(library)} if library else {})}
+
+
+def run(command, source, library, folder):
+    """Returns the processor time in seconds and the largest resident memory of a process in KiB. GNU time measures them, because
+    the memory that Linux reports for a process includes that of the process that started it."""
+    report = folder / "report"
+    variables = [f"LD_PRELOAD={library}"] if library else []
+    with open(source or os.devnull) as given:
+        done = subprocess.run(["/usr/bin/time", "-q", "-f", "%U %S %M", "-o", str(report), "env", *variables, *command], stdin=given,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(None), cwd=folder)
+    if done.returncode != 0:
+        raise RuntimeError(f"{command[0]} failed with {library or 'glibc'}: {done.returncode} {done.stderr.decode()[-400:]}")
+    user, system, memory = report.read_text().split()
+    return float(user) + float(system), int(memory)
+
+
+def run_redis(library, folder):
+    """The processor time and resident memory of the server alone. Its client has no preloaded library."""
+    address = folder / "redis.sock"
+    server = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", str(address), "--save", "", "--appendonly", "no"],
+                              stdout=subprocess.DEVNULL, env=environment(library), cwd=folder)
+    try:
+        for _ in range(100):
+            if address.exists():
+                break
+            time.sleep(0.05)
+        subprocess.run(["redis-benchmark", "-s", str(address), "-q", "-n", "60000", "-r", "40000", "-d", "100", "-P", "16", "-t",
+                        "set,get,lpush,lpop,sadd,hset,zadd,spop"], check=True, stdout=subprocess.DEVNULL, env=environment(None))
+        peak = next(int(line.split()[1]) for line in Path(f"/proc/{server.pid}/status").read_text().splitlines()
+                    if line.startswith("VmHWM"))
+    finally:
+        server.send_signal(signal.SIGTERM)
+        _, status, used = os.wait4(server.pid, 0)
+        server.returncode = os.waitstatus_to_exitcode(status)
+        address.unlink(missing_ok=True)
+    if server.returncode != 0:
+        raise RuntimeError(f"redis-server failed with {library or 'glibc'}: {server.returncode}")
+    return used.ru_utime + used.ru_stime, peak
+
+
+def measure(programs, mallocs, rounds, folder):
+    results = {}
+    names = list(mallocs)
+    for turn in range(rounds):
+        for program, (command, source) in programs.items():
+            for name in names[turn % len(names):] + names[:turn % len(names)]:
+                library = mallocs[name]
+                found = run(command, source, library, folder) if command else run_redis(library, folder)
+                results.setdefault(program, {}).setdefault(name, []).append(found)
+    return results
+
+
+def table(results, names):
+    lines = ["| program | " + " | ".join(f"{name}: time, memory" for name in names) + " |", "|---|" + "---|" * len(names)]
+    ratios = {name: ([], []) for name in names}
+    for program, found in results.items():
+        base = min(t for t, _ in found["glibc"]), median(m for _, m in found["glibc"])
+        cells = []
+        for name in names:
+            pair = min(t for t, _ in found[name]) / base[0], median(m for _, m in found[name]) / base[1]
+            for into, ratio in zip(ratios[name], pair):
+                into.append(ratio)
+            cells.append("{:.2f} {:.2f}".format(*pair))
+        lines.append(f"| {program} | " + " | ".join(cells) + " |")
+    mean = lambda numbers: pow(float(__import__("math").prod(numbers)), 1 / len(numbers))
+    lines.append("| geometric mean | " + " | ".join("{:.2f} {:.2f}".format(*map(mean, ratios[name])) for name in names) + " |")
+    return "\n".join(lines)
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("library", type=Path)
+    arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--json", type=Path)
+    arguments.add_argument("--only", default="")
+    arguments = arguments.parse_args()
+    mallocs = {"glibc": None, "allot": arguments.library.resolve()}
+    for name, file in PEERS.items():
+        found = next((folder / file for folder in FOLDERS if (folder / file).exists()), None)
+        if found:
+            mallocs[name] = found
+        else:
+            print(f"skipped: {name}: {file} is not installed")
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        programs = prepare(folder)
+        for name in list(programs):
+            binary = (programs[name][0] or ["redis-server"])[0]
+            if arguments.only and name not in arguments.only.split(","):
+                del programs[name]
+            elif not shutil.which(binary) or (binary == "redis-server" and not shutil.which("redis-benchmark")):
+                print(f"skipped: {name}: {binary} is not installed")
+                del programs[name]
+        results = measure(programs, mallocs, arguments.rounds, folder)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results))
+    print(table(results, list(mallocs)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

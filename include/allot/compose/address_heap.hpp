@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSL-1.0
+// address_heap: a heap with the calls of malloc: threads allocate, free, measure and resize blocks by address.
+//
+//     struct make_arena {
+//         using arena = allot::arena<allot::host::virtual_memory, allot::best_fit<>, allot::growth::contiguous<>,
+//                                    allot::arena_options{.annotate = false}>;
+//         arena operator()(std::size_t) const noexcept { return arena{allot::host::virtual_memory{64_GiB}}; }
+//     };
+//     constinit allot::address_heap<make_arena, allot::host::fork_lock> heap{};
+//     thread_local constinit allot::address_cache<> mine;
+//
+//     void* block = heap.allocate(mine, {.size = 100});
+//     block = heap.reallocate(mine, block, 200);                  // any thread, with its cache
+//     heap.deallocate(mine, block);
+//
+//     thread 1: address_cache ─┐            ┌─ address_cache :thread 2
+//               small blocks   ▼ batches    ▼
+//                         [ arena 0 ]  [ arena 1 ] …  [ spare ]    a lock and a range of addresses for each
+//
+// Each thread has a home arena. Small blocks stay in the cache of the thread that frees them, and move to and from the
+// arenas in batches. A block goes back to the arena whose addresses contain it. Other blocks use the arenas directly.
+// Arenas are constructed when a thread first needs them.
+//
+// Freed blocks of at least `discard` bytes lose their pages, and large holes lose them when enough became dirty
+// (discard_holes.hpp). `allocate_zeroed` does not write pages that were never used.
+//
+// A fork: call `before_fork`, fork, and `after_fork_in_parent` or `after_fork_in_child`, as handlers of pthread_atfork do.
+// No thread waits for an arena during the fork. Requests then use a spare arena, and freed blocks wait in a list without a
+// lock. A signal handler may fork while its thread is in a call. In the child, the blocks in the caches of the other threads
+// are lost.
+//
+// When to use: to replace malloc, or as the heap of a language's run time.
+// When not to use: where callers keep blocks: an arena, per_thread or sharded need no record for the address.
+//
+// Complexity: O(1) for blocks in a cache. Otherwise that of the arena under its lock; O(arenas) to find the arena.
+// Memory: the arenas; the caches.
+// Thread safety: all functions can be called concurrently, each thread with its own cache. `capacity` reads the record of
+// a live block without the lock: other threads change only flags in that word.
+#pragma once
+
+#include <allot/compose/address_cache.hpp>
+#include <allot/compose/detail/heap_shard.hpp>
+
+#include <type_traits>
+
+namespace allot {
+inline namespace v1 {
+
+/// The options of `address_heap`.
+struct address_heap_options {
+    std::size_t arenas = 16;                      ///< The number of arenas.
+    std::size_t spares = 4;                       ///< The number of arenas for requests during a fork.
+    std::size_t discard = std::size_t{1} << 17U;  ///< The smallest freed block that loses its pages, in bytes.
+};
+
+/// The counters of an `address_heap`. Blocks in caches count as used.
+struct address_heap_statistics {
+    std::size_t held = 0;    ///< Bytes of the regions.
+    std::size_t free = 0;    ///< Bytes in holes.
+    std::size_t holes = 0;   ///< The number of holes.
+    std::size_t arenas = 0;  ///< The number of arenas with a region.
+    std::size_t top = 0;     ///< Bytes of the largest hole.
+};
+
+/// A heap of arenas that threads share. `Make` returns the arena of a number: `Arena operator()(std::size_t) const`.
+template <class Make, class Lock, auto Options = address_heap_options{}>
+class address_heap {
+    using arena_type = std::invoke_result_t<const Make&, std::size_t>;
+    static_assert(finds_blocks_by_address<arena_type>,
+                  "allot: address_heap frees by address: use arenas of best_fit in memory that the host can access, "
+                  "without hardening");
+    static_assert(sizeof(typename arena_type::strategy_type::offset_type) == sizeof(void*));  // as in all such arenas
+    static_assert(Options.arenas > 0 && Options.arenas <= 64 && Options.spares > 0,
+                  "allot: address_heap has 1 to 64 arenas, and at least one spare: address_heap_options{.arenas = 16, "
+                  ".spares = 4}");
+    static constexpr std::size_t own = Options.arenas, count = own + Options.spares;
+    using shard = detail::heap_shard<arena_type, Lock, Options.discard>;
+    using waiting_block = detail::waiting_block;
+
+public:
+    /// Constructs a heap without arenas.
+    constexpr explicit address_heap(Make make = {}) noexcept : make_{make} {}
+
+    /// Allocates a block. Returns null on failure, or if the size is 0.
+    template <class Cache>
+    [[nodiscard]] void* allocate(Cache& cache, layout wanted) noexcept {
+        if (wanted.align <= alignof(std::max_align_t) && wanted.size <= Cache::largest && wanted.size != 0) {
+            void* const kept = cache.take(wanted.size);
+            return kept != nullptr ? kept : refill(cache, wanted.size);
+        }
+        return allocate_directly(cache, [&](shard& from) { return from.allocate(wanted); });
+    }
+    /// Allocates a block of zeros. Returns null on failure, or if the size is 0.
+    template <class Cache>
+    [[nodiscard]] void* allocate_zeroed(Cache& cache, std::size_t size) noexcept {
+        if (size > Cache::largest)
+            return allocate_directly(cache, [&](shard& from) { return from.allocate_zeroed({.size = size}); });
+        void* const given = allocate(cache, {.size = size});
+        return given != nullptr ? std::memset(given, 0, size) : nullptr;
+    }
+    /// Frees a block. Does nothing for a null pointer.
+    template <class Cache>
+    void deallocate(Cache& cache, void* address) noexcept {
+        if (address == nullptr) return;
+        const std::size_t room = capacity(address);
+        if (cache.keep(address, room)) return;
+        if (room > Cache::largest) return deallocate(address);
+        const std::size_t list = (room + sizeof(void*)) / (2 * sizeof(void*));
+        if (!cache.raise(list)) free_chain(cache.cut(list, cache.lists_[list].limit / 2));
+        static_cast<void>(cache.keep(address, room));
+    }
+    /// Frees a block without a cache. Does nothing for a null pointer.
+    void deallocate(void* address) noexcept {
+        if (address == nullptr) return;
+        const std::size_t at = find(address);
+        if (shards_[at].enter(make_, at)) {
+            shards_[at].deallocate(address);
+            shards_[at].leave();
+        } else {
+            shards_[at].give_back(address);
+        }
+    }
+    /// Moves or resizes a block, and keeps its bytes. Returns null and keeps the block on failure. Allocates for a null
+    /// pointer. Precondition: the size is not 0.
+    template <class Cache>
+    [[nodiscard]] void* reallocate(Cache& cache, void* address, std::size_t size) noexcept {
+        if (address == nullptr) return allocate(cache, {.size = size});
+        const std::size_t room = capacity(address);
+        if (size <= room && size >= room - room / 4 - 2 * sizeof(void*)) return address;
+        if ((room > Cache::largest || size > Cache::largest) && resize(address, size)) return address;
+        void* const moved = allocate(cache, {.size = size});
+        if (moved == nullptr) return size <= room ? address : nullptr;
+        std::memcpy(moved, address, size < room ? size : room);
+        deallocate(cache, address);
+        return moved;
+    }
+    /// Resizes a block in place. Returns false and changes nothing on failure.
+    [[nodiscard]] bool resize(void* address, std::size_t size) noexcept {
+        const std::size_t at = find(address);
+        if (!shards_[at].enter(make_, at)) return false;
+        const bool done = shards_[at].resize(address, size);
+        shards_[at].leave();
+        return done;
+    }
+    /// Returns the usable bytes of a live block.
+    [[nodiscard]] ALLOT_INLINE std::size_t capacity(const void* address) const noexcept {
+        return block_at(shards_[0].arena(), const_cast<void*>(address)).size;
+    }
+    /// Returns true if the address is in the reserved addresses of the heap, live or not.
+    [[nodiscard]] bool owns(const void* address) const noexcept { return find(address) != count; }
+
+    /// Frees the blocks of a cache in their arenas. Returns true if there was one.
+    template <class Cache>
+    bool flush(Cache& cache) noexcept {
+        bool any = false;
+        for (std::size_t i = 0; i != Cache::count; ++i) {
+            void* const chain = cache.cut(i, 0);
+            any |= chain != nullptr;
+            free_chain(chain);
+        }
+        return any;
+    }
+    /// Discards the pages inside holes of at least `threshold` bytes. Returns the number of bytes.
+    std::size_t trim(std::size_t threshold) noexcept {
+        std::size_t bytes = 0;
+        for_each_used([&](shard& each) { bytes += each.discard(threshold); });
+        return bytes;
+    }
+    /// Returns the counters. O(blocks).
+    [[nodiscard]] address_heap_statistics statistics() noexcept {
+        address_heap_statistics all;
+        for_each_used([&](shard& each) {
+            ++all.arenas;
+            all.held += each.arena().size();
+            each.arena().for_each_hole([&](const void*, std::size_t size) {
+                ++all.holes;
+                all.free += size;
+                if (size > all.top) all.top = size;
+            });
+        });
+        return all;
+    }
+
+    /// Waits until no thread is in an arena, except the calling one, and makes the others use a spare arena.
+    void before_fork() noexcept {
+        forker_is_inside_ = 0;
+        for (std::size_t i = 0; i != own; ++i) {
+            if (shards_[i].lock().is_mine()) forker_is_inside_ |= std::uint64_t{1} << i;
+            else shards_[i].lock().lock_for_fork();
+        }
+    }
+    /// Ends `before_fork` in the process that forked.
+    void after_fork_in_parent() noexcept {
+        for (std::size_t i = 0; i != own; ++i)
+            if ((forker_is_inside_ >> i & 1U) == 0) shards_[i].lock().unlock_after_fork();
+    }
+    /// Ends `before_fork` in the child. A spare arena that another thread was in is not used again.
+    void after_fork_in_child() noexcept {
+        const std::size_t at = spare_.load(std::memory_order_relaxed);
+        if (at + 1 < count && shards_[at].lock().is_locked() && !shards_[at].lock().is_mine()) {
+            shards_[at].lock().lock_forever();
+            spare_.store(at + 1, std::memory_order_relaxed);
+        }
+        after_fork_in_parent();
+    }
+
+private:
+    /// Returns the number of the arena whose addresses contain `address`, or `count`.
+    [[nodiscard]] std::size_t find(const void* address) const noexcept {
+        std::size_t at = 0;
+        while (at != count && !shards_[at].contains(address)) ++at;
+        return at;
+    }
+    template <class Cache>
+    [[nodiscard]] std::size_t home_of(Cache& cache) noexcept {
+        if (cache.home_ == 0)
+            cache.home_ = static_cast<std::uint32_t>(1 + threads_.fetch_add(1, std::memory_order_relaxed) % own);
+        return cache.home_ - 1;
+    }
+    /// Enters the thread's arena, and during a fork the spare one. Returns its number, or `count` without a spare one.
+    [[nodiscard]] std::size_t enter(std::size_t home) noexcept {
+        for (;;) {
+            if (shards_[home].enter(make_, home)) return home;
+            const std::size_t spare = spare_.load(std::memory_order_relaxed);
+            if (shards_[spare].enter(make_, spare)) return spare;
+        }
+    }
+    /// Calls `use` with the thread's arena, then with the others, until it returns an address.
+    template <class Cache, class Use>
+    [[nodiscard]] ALLOT_NOINLINE void* allocate_directly(Cache& cache, Use use) noexcept {
+        const std::size_t at = enter(home_of(cache));
+        void* given = use(shards_[at]);
+        shards_[at].leave();
+        if (given != nullptr) [[likely]]
+            return given;
+        flush(cache);
+        for (std::size_t i = 0; i != own && given == nullptr; ++i) {
+            if (!shards_[i].is_used() || !shards_[i].enter(make_, i)) continue;
+            given = use(shards_[i]);
+            shards_[i].leave();
+        }
+        return given;
+    }
+    /// Fills an empty list. Returns a block of its size.
+    template <class Cache>
+    [[nodiscard]] ALLOT_NOINLINE void* refill(Cache& cache, std::size_t size) noexcept {
+        const std::size_t list = Cache::list_for(size), each = Cache::capacity_of(list);
+        cache.raise(list);
+        return allocate_directly(cache, [&](shard& from) {
+            void* const first = from.allocate({.size = each});
+            auto& into = cache.lists_[list];
+            if (first == nullptr || into.first != nullptr) return first;
+            void* last = nullptr;
+            for (std::uint32_t more = into.limit / 2; more > 1; --more) {
+                void* const next = from.allocate({.size = each});
+                if (next == nullptr) break;
+                waiting_block::set_next(next, nullptr);
+                if (last == nullptr) into.first = next;
+                else waiting_block::set_next(last, next);
+                last = next;
+                --into.room;
+            }
+            return first;
+        });
+    }
+    /// Frees a list of blocks, with one lock for consecutive blocks of an arena.
+    ALLOT_NOINLINE void free_chain(void* chain) noexcept {
+        while (chain != nullptr) {
+            const std::size_t at = find(chain);
+            const bool entered = shards_[at].enter(make_, at);
+            while (chain != nullptr && shards_[at].contains(chain)) {
+                void* const next = waiting_block::next(chain);
+                if (entered) shards_[at].deallocate(chain);
+                else shards_[at].give_back(chain);
+                chain = next;
+            }
+            if (entered) shards_[at].leave();
+        }
+    }
+    template <class Use>
+    void for_each_used(Use use) noexcept {
+        for (std::size_t i = 0; i != count; ++i) {
+            if (!shards_[i].is_used() || !shards_[i].enter(make_, i)) continue;
+            use(shards_[i]);
+            shards_[i].leave();
+        }
+    }
+
+    shard shards_[count]{};
+    ALLOT_NO_UNIQUE_ADDRESS Make make_;
+    std::atomic<std::uint32_t> threads_{0};
+    std::atomic<std::size_t> spare_{own};
+    std::uint64_t forker_is_inside_ = 0;  // protected by the locks
+};
+
+}  // namespace v1
+}  // namespace allot

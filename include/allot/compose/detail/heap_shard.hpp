@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSL-1.0
+// heap_shard: one arena of an address_heap: its lock, its lazy construction, the blocks that threads return to it without
+// the lock, and the pages that it discards.
+//
+//     enter() ─► lock ─► free what was returned ─► allocate, free, resize … ─► leave()
+//     give_back(block)   a list without a lock, for threads that cannot enter
+//
+// Internal. The arena is constructed by the first call that enters. `base` and `end` are published after its first region
+// exists, so that `contains` needs no lock. The region's base never moves, because nothing releases the region.
+//
+// Freed blocks of at least `discard_from` bytes lose their pages at once. As in glibc, this threshold then rises to twice the size of
+// the block, because a program that frees such a block often allocates the next one. Smaller large blocks count as dirty, and
+// all large holes lose their pages when the dirty bytes exceed twice the threshold and a sixteenth of the arena.
+//
+// Thread safety: `contains`, `give_back` and the functions of the lock can be called concurrently. The others are called
+// between `enter` and `leave`.
+#pragma once
+
+#include <allot/arena/block_at.hpp>
+#include <allot/arena/discard_holes.hpp>
+#include <allot/compose/address_cache.hpp>
+#include <allot/core/detail/compiler.hpp>
+
+#include <atomic>
+#include <cstring>
+#include <new>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+template <class Arena, class Lock, std::size_t DiscardFrom>
+class alignas(64) heap_shard {
+    using device_type = typename Arena::device_type;
+    static constexpr bool discards = discarding_device<device_type>;
+    static constexpr std::size_t word = sizeof(typename Arena::strategy_type::offset_type);
+    static constexpr std::size_t large = DiscardFrom / 2;  // smallest block that counts as dirty
+    static constexpr std::size_t highest_threshold = std::size_t{1} << 25U;
+
+public:
+    constexpr heap_shard() noexcept : nothing_{} {}
+    heap_shard(const heap_shard&) = delete;
+    heap_shard& operator=(const heap_shard&) = delete;
+    ~heap_shard() {
+        if (made_) arena_.~Arena();
+    }
+
+    [[nodiscard]] Lock& lock() noexcept { return lock_; }
+    [[nodiscard]] bool contains(const void* address) const noexcept {
+        const std::size_t at = raw_pointer::position(address);
+        return at >= base_.load(std::memory_order_relaxed) && at < end_.load(std::memory_order_relaxed);
+    }
+    /// Returns true if a region exists.
+    [[nodiscard]] bool is_used() const noexcept { return end_.load(std::memory_order_acquire) != 0; }
+    /// Returns the arena. Precondition: an allocation succeeded.
+    [[nodiscard]] const Arena& arena() const noexcept { return arena_; }
+
+    /// Locks the shard and frees the returned blocks. Returns false without the lock during a fork.
+    template <class Make>
+    [[nodiscard]] bool enter(const Make& make, std::size_t number) noexcept {
+        if (!lock_.lock()) return false;
+        if (!made_) [[unlikely]] {
+            ::new (static_cast<void*>(&arena_)) Arena{make(number)};
+            made_ = true;
+        }
+        free_returned();
+        return true;
+    }
+    void leave() noexcept { lock_.unlock(); }
+
+    [[nodiscard]] void* allocate(layout wanted) noexcept {
+        const auto given = arena_.allocate(wanted);
+        if (!given) return nullptr;
+        if (end_.load(std::memory_order_relaxed) == 0) [[unlikely]]
+            publish();
+        note_used(given.address);
+        if (wanted.size >= large) [[unlikely]]
+            dirty_ -= wanted.size < dirty_ ? wanted.size : dirty_;
+        return given.address;
+    }
+    /// Allocates zeroed bytes. Pages that were never used are not written.
+    [[nodiscard]] void* allocate_zeroed(layout wanted) noexcept {
+        const std::size_t fresh = fresh_;
+        void* const given = allocate(wanted);
+        if (given == nullptr) return nullptr;
+        const std::size_t at = raw_pointer::position(given);
+        std::size_t used = fresh <= at ? 0 : fresh - at;  // bytes that were ever in a block
+        if (used > wanted.size || wanted.size >= discard_from_) used = wanted.size >= discard_from_ ? 0 : wanted.size;
+        std::memset(given, 0, used);
+        zero_by_pages(raw_pointer::locate(given, used), wanted.size - used);
+        return given;
+    }
+    void deallocate(void* address) noexcept {
+        const auto held = block_at(arena_, address);
+        arena_.deallocate(held);
+        if constexpr (discards) {
+            if (held.size >= large) [[unlikely]]
+                discard_freed(address, held.size);
+        }
+    }
+    [[nodiscard]] bool resize(void* address, std::size_t size) noexcept {
+        auto held = block_at(arena_, address);
+        const std::size_t before = held.size;
+        if (!arena_.resize(held, size)) return false;
+        note_used(address);
+        if constexpr (discards) {
+            if (before >= size + large) dirty_ += before - size;
+        }
+        return true;
+    }
+    /// Discards the pages of holes. Returns the number of bytes.
+    std::size_t discard(std::size_t threshold) noexcept {
+        dirty_ = 0;
+        if constexpr (discards) return discard_holes(arena_, threshold);
+        else return 0;
+    }
+
+    /// Frees a block later: when a thread enters the next time.
+    void give_back(void* block) noexcept {
+        void* newest = returned_.load(std::memory_order_relaxed);
+        do waiting_block::set_next(block, newest);
+        while (!returned_.compare_exchange_weak(newest, block, std::memory_order_release, std::memory_order_relaxed));
+    }
+
+private:
+    void free_returned() noexcept {
+        if (returned_.load(std::memory_order_relaxed) == nullptr) return;
+        for (void* each = returned_.exchange(nullptr, std::memory_order_acquire); each != nullptr;) {
+            void* const next = waiting_block::next(each);
+            deallocate(each);
+            each = next;
+        }
+    }
+    void publish() noexcept {
+        const auto& region = arena_.regions()[0];
+        const std::size_t base = raw_pointer::position(region.base);
+        std::size_t size = region.size;
+        if constexpr (requires { arena_.device().reserve(); }) size = arena_.device().reserve();
+        base_.store(base, std::memory_order_relaxed);
+        end_.store(base + size, std::memory_order_release);
+    }
+    void note_used(void* block) noexcept {
+        const std::size_t end = raw_pointer::position(block) + block_at(arena_, block).size;
+        if (end > fresh_) fresh_ = end;
+    }
+    void zero_by_pages(void* from, std::size_t size) noexcept {
+        if constexpr (discards && device_type::discarded_is_zero) {
+            const std::size_t page = arena_.device().discard_unit(), at = raw_pointer::position(from);
+            const std::size_t first = align_up(at, page), end = align_down(at + size, page);
+            if (first < end && size >= large &&
+                arena_.device().discard(raw_pointer::locate(from, first - at), end - first)) {
+                std::memset(from, 0, first - at);
+                std::memset(raw_pointer::locate(from, end - at), 0, at + size - end);
+                return;
+            }
+        }
+        std::memset(from, 0, size);
+    }
+    ALLOT_NOINLINE void discard_freed(void* address, std::size_t size) noexcept {
+        if (size >= discard_from_) {
+            discard_pages(arena_.device(), raw_pointer::locate(address, 2 * word), size - 3 * word);
+            if (size <= highest_threshold) discard_from_ = 2 * size;
+        } else if ((dirty_ += size) > 2 * discard_from_ + arena_.size() / 16) {
+            discard(large);
+        }
+    }
+
+    Lock lock_;
+    bool made_ = false;
+    std::atomic<void*> returned_{nullptr};
+    std::atomic<std::size_t> base_{0}, end_{0};  // the addresses that the region can have
+    std::size_t fresh_ = 0;                      // the pages from here on were never part of a block
+    std::size_t dirty_ = 0, discard_from_ = DiscardFrom;
+    union {
+        char nothing_;
+        Arena arena_;
+    };
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

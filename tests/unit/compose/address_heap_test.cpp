@@ -1,0 +1,252 @@
+// address_heap: blocks by address, caches, several arenas, and forks. examples/apps/malloc tests it as malloc.
+#include <allot/arena/arena.hpp>
+#include <allot/compose/address_heap.hpp>
+#include <allot/core/literals.hpp>
+#include <allot/host/fork_lock.hpp>
+#include <allot/host/virtual_memory.hpp>
+#include <allot/strategy/best_fit.hpp>
+#include <allot/strategy/deferred.hpp>
+
+#include <doctest/doctest.h>
+
+#include "../../in_child.hpp"
+
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace allot::literals;
+
+template <class Strategy>
+struct make {
+    using arena = allot::arena<allot::host::virtual_memory, Strategy,
+                               allot::growth::contiguous<allot::growth_options{.step = 64_KiB, .regions = 1}>,
+                               allot::arena_options{.annotate = false}>;
+    std::size_t reserve = 1_GiB;
+    arena operator()(std::size_t) const noexcept { return arena{allot::host::virtual_memory{reserve}}; }
+};
+template <class Strategy>
+using heap_of = allot::address_heap<make<Strategy>, allot::host::fork_lock,
+                                    allot::address_heap_options{.arenas = 3, .spares = 2, .discard = 128_KiB}>;
+using best = allot::best_fit<>;
+using deferred = allot::deferred<allot::best_fit<>>;
+
+struct live {
+    unsigned char* at;
+    std::size_t size;
+    unsigned char with;
+};
+
+bool is_whole(const live& block) {
+    for (std::size_t i = 0; i != block.size; ++i)
+        if (block.at[i] != block.with) return false;
+    return true;
+}
+
+/// Random calls beside a list of the live blocks.
+template <class Heap, class Cache>
+void play(Heap& heap, Cache& cache, std::uint32_t seed, int calls) {
+    std::mt19937 random{seed};
+    std::vector<live> blocks;
+    const auto size = [&]() -> std::size_t {
+        return 1 + random() % (random() % 40 == 0 ? 300'001 : random() % 5 == 0 ? 5003 : 501);
+    };
+    const auto note = [&](void* at, std::size_t of) {
+        REQUIRE(at != nullptr);
+        CHECK(heap.capacity(at) >= of);
+        CHECK(heap.owns(at));
+        const auto with = static_cast<unsigned char>(random());
+        std::memset(at, with, of);
+        return live{static_cast<unsigned char*>(at), of, with};
+    };
+    for (int i = 0; i != calls; ++i) {
+        const std::size_t wanted = size(), which = blocks.empty() ? 0 : random() % blocks.size();
+        const auto call = random() % 10;
+        if (blocks.empty() || call < 4) {
+            const std::size_t align = random() % 8 == 0 ? std::size_t{16} << random() % 9 : 8;
+            blocks.push_back(note(heap.allocate(cache, {.size = wanted, .align = align}), wanted));
+            CHECK(allot::raw_pointer::position(blocks.back().at) % align == 0);
+        } else if (call == 4) {
+            void* const zeroed = heap.allocate_zeroed(cache, wanted);
+            REQUIRE(zeroed != nullptr);
+            CHECK(is_whole({static_cast<unsigned char*>(zeroed), wanted, 0}));
+            blocks.push_back(note(zeroed, wanted));
+        } else if (call == 5) {
+            live& block = blocks[which];
+            REQUIRE(is_whole(block));
+            void* const moved = heap.reallocate(cache, block.at, wanted);
+            REQUIRE(moved != nullptr);
+            REQUIRE(
+                is_whole({static_cast<unsigned char*>(moved), wanted < block.size ? wanted : block.size, block.with}));
+            block = note(moved, wanted);
+        } else if (call == 6) {
+            live& block = blocks[which];
+            if (heap.resize(block.at, wanted)) {
+                REQUIRE(is_whole({block.at, wanted < block.size ? wanted : block.size, block.with}));
+                block = note(block.at, wanted);
+            }
+        } else {
+            REQUIRE(is_whole(blocks[which]));
+            if (call == 7) heap.deallocate(blocks[which].at);
+            else heap.deallocate(cache, blocks[which].at);
+            blocks[which] = blocks.back();
+            blocks.pop_back();
+        }
+        if (i % 1000 == 999) heap.trim(64_KiB);
+    }
+    for (const live& block : blocks) {
+        REQUIRE(is_whole(block));
+        heap.deallocate(cache, block.at);
+    }
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("address_heap: random calls keep the bytes of live blocks", Strategy, best, deferred) {
+    heap_of<Strategy> heap{};
+    allot::address_cache<> cache;
+    for (std::uint32_t seed = 1; seed != 4; ++seed) play(heap, cache, seed, 5000);
+    CHECK(cache.kept() > 0);
+    CHECK(heap.flush(cache));
+    CHECK(cache.kept() == 0);
+    CHECK_FALSE(heap.flush(cache));
+    const auto all = heap.statistics();
+    CHECK(all.arenas == 1);
+    CHECK(all.holes == 1);            // every block is free, and all holes joined
+    CHECK(all.held - all.free < 64);  // the words at both ends
+    CHECK(all.top == all.free);
+}
+
+TEST_CASE("address_heap: blocks return to the arena that contains them") {
+    heap_of<best> heap{};
+    allot::address_cache<> first, second;
+    void* const of_first = heap.allocate(first, {.size = 5000});
+    void* const of_second = heap.allocate(second, {.size = 5000});
+    CHECK(heap.statistics().arenas == 2);
+    heap.deallocate(first, of_second);
+    heap.deallocate(second, of_first);
+    CHECK(heap.statistics().holes == 2);
+    int other = 0;
+    CHECK_FALSE(heap.owns(&other));
+    CHECK_FALSE(heap.owns(nullptr));
+}
+
+TEST_CASE("address_heap: invalid and impossible requests return null") {
+    heap_of<best> heap{make<best>{.reserve = 1_MiB}};
+    allot::address_cache<> cache;
+    CHECK(heap.allocate(cache, {.size = 0}) == nullptr);
+    CHECK(heap.allocate(cache, {.size = 10, .align = 48}) == nullptr);
+    CHECK(heap.allocate(cache, {.size = 2_MiB}) == nullptr);
+    CHECK(heap.allocate_zeroed(cache, 2_MiB) == nullptr);
+    void* const block = heap.allocate(cache, {.size = 100});
+    REQUIRE(block != nullptr);
+    std::memset(block, 5, 100);
+    CHECK(heap.reallocate(cache, block, 2_MiB) == nullptr);
+    CHECK(is_whole({static_cast<unsigned char*>(block), 100, 5}));
+    heap.deallocate(cache, block);
+    heap.deallocate(cache, nullptr);
+    heap.deallocate(nullptr);
+}
+
+TEST_CASE("address_heap: before a request fails, other arenas and the cache serve it") {
+    heap_of<best> heap{make<best>{.reserve = 1_MiB}};
+    allot::address_cache<> first, second;
+    void* const there = heap.allocate(second, {.size = 10'000});  // an arena of another thread
+    std::vector<void*> blocks;
+    while (void* const block = heap.allocate(first, {.size = 5000})) blocks.push_back(block);
+    CHECK(blocks.size() > 2 * 1_MiB / 5100 - 10);
+    std::vector<void*> small;
+    while (void* const block = heap.allocate(first, {.size = 500})) small.push_back(block);
+    for (void* const block : small) heap.deallocate(first, block);
+    for (void* const block : blocks) heap.deallocate(first, block);
+    heap.deallocate(there);
+    CHECK(heap.allocate(first, {.size = 900'000}) != nullptr);
+    heap.flush(first);
+}
+
+TEST_CASE("address_heap: large freed blocks lose their pages and are zero again") {
+    heap_of<best> heap{};
+    allot::address_cache<> cache;
+    for (int round = 0; round != 4; ++round)
+        for (const std::size_t size : {50'001U, 200'003U, 3'000'017U, 40'000'003U}) {
+            void* const block = heap.allocate_zeroed(cache, size);
+            REQUIRE(block != nullptr);
+            REQUIRE(is_whole({static_cast<unsigned char*>(block), size, 0}));
+            std::memset(block, 0xEE, heap.capacity(block));
+            heap.deallocate(cache, block);
+        }
+}
+
+TEST_CASE("address_heap: threads free the blocks of each other") {
+    heap_of<best> heap{};
+    std::atomic<void*> slots[200]{};
+    std::vector<std::thread> threads;
+    for (unsigned seed = 0; seed != 5; ++seed)
+        threads.emplace_back([&, seed] {
+            allot::address_cache<> cache;
+            std::mt19937 random{seed};
+            for (int i = 0; i != 20'000; ++i) {
+                const std::size_t size = 1 + random() % (i % 50 == 0 ? 50'000 : 600);
+                void* const block = heap.allocate(cache, {.size = size});
+                std::memset(block, 1, size);
+                heap.deallocate(cache, slots[random() % 200].exchange(block));
+            }
+            heap.flush(cache);
+        });
+    for (std::thread& each : threads) each.join();
+    for (std::atomic<void*>& each : slots) heap.deallocate(each.load());
+    const auto all = heap.statistics();
+    CHECK(all.arenas == 3);
+    CHECK(all.holes == 3);
+}
+
+TEST_CASE("address_heap: during a fork, other threads use a spare arena and nobody waits") {
+    heap_of<best> heap{};
+    allot::address_cache<> cache;
+    void* const before = heap.allocate(cache, {.size = 3000});
+    std::memset(before, 7, 3000);
+    heap.before_fork();
+    void* during = nullptr;
+    std::thread{[&] {
+        allot::address_cache<> other;
+        heap.deallocate(other, before);  // waits in a list, because its arena is held
+        during = heap.allocate(other, {.size = 3001});
+        std::memset(during, 8, 3001);
+        heap.flush(other);
+    }}.join();
+    CHECK(processes::in_child([&] {
+              heap.after_fork_in_child();
+              allot::address_cache<> own;
+              play(heap, own, 1, 500);
+              heap.deallocate(own, during);
+              heap.flush(own);
+              return 0;
+          }) == 0);
+    heap.after_fork_in_parent();
+    CHECK(heap.owns(during));
+    heap.deallocate(cache, during);
+    CHECK(heap.statistics().holes == 2);
+    play(heap, cache, 2, 500);
+}
+
+TEST_CASE("address_heap: a thread that is in an arena can fork, and continues in both processes") {
+    heap_of<best> heap{};
+    allot::address_cache<> cache;
+    play(heap, cache, 3, 200);
+    heap.before_fork();
+    heap.before_fork();  // in a handler of a signal: its thread has the locks
+    const auto use = [&] {
+        allot::address_cache<> own;
+        play(heap, own, 4, 200);
+        return 0;
+    };
+    CHECK(processes::in_child([&] {
+              heap.after_fork_in_child();
+              return use();
+          }) == 0);
+    heap.after_fork_in_parent();
+    use();
+}
