@@ -276,7 +276,7 @@ void threads() {
     std::atomic<int> damaged{0};
     for (int round = 0; round != 3; ++round) {  // threads end, and others take their place
         std::vector<std::thread> all;
-        for (unsigned i = 0; i != 5; ++i) all.emplace_back([&, i] { damaged += churn(slots, 500, i + 1, 40'000); });
+        for (unsigned i = 0; i != 5; ++i) all.emplace_back([&, i] { damaged += churn(slots, 500, i + 1, 15'000); });
         for (std::thread& each : all) each.join();
     }
     for (slot& each : slots) std::free(each.block.load());
@@ -305,7 +305,7 @@ void forks() {
         all.emplace_back([&, i] {
             for (unsigned round = 0; !stop; ++round) damaged += churn(slots, 500, i + 10 * round, 500);
         });
-    for (unsigned i = 0; i != 60; ++i) {
+    for (unsigned i = 0; i != 25; ++i) {
         const pid_t child = ::fork();
         if (child == 0) {
             static slot own[100];
@@ -339,7 +339,7 @@ void forks_with_streams() {
                 std::fflush(nullptr);
             }
         });
-    for (int i = 0; i != 200; ++i) {
+    for (int i = 0; i != 60; ++i) {
         const pid_t child = ::fork();
         if (child == 0) {
             std::free(hidden(std::malloc(3000)));
@@ -370,13 +370,13 @@ void forks_in_handlers() {
     const pthread_t main_thread = ::pthread_self();
     std::atomic<bool> stop{false};
     std::thread sender{[&] {
-        while (forked < 200 && !stop) {
+        while (forked < 60 && !stop) {
             ::pthread_kill(main_thread, SIGUSR1);
             ::usleep(200);
         }
     }};
     int damaged = 0;
-    for (unsigned i = 0; i != 20'000 && forked < 200; ++i) damaged += churn(slots, 200, i, 200);
+    for (unsigned i = 0; i != 20'000 && forked < 60; ++i) damaged += churn(slots, 200, i, 200);
     stop = true;
     sender.join();
     for (slot& each : slots) std::free(each.block.load());

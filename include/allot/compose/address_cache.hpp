@@ -69,7 +69,7 @@ public:
     address_cache(const address_cache&) = delete;
     address_cache& operator=(const address_cache&) = delete;
 
-    /// Takes a kept block of at least `size` bytes. Returns null if there is none.
+    /// Takes a kept block of at least `size` bytes. Returns null if the list is empty.
     [[nodiscard]] ALLOT_INLINE void* take(std::size_t size) noexcept {
         if (size > largest) [[unlikely]]
             return nullptr;
