@@ -2,7 +2,7 @@
 """Makes the files of a release from a tag: make.py FOLDER [VERSION] [--sources] [--url ADDRESS]
 
     allot-VERSION.tar.gz, .zip     the source archives: the files of the tag vVERSION
-    allot.hpp, allot_plan.hpp, allot_boost.hpp    the single headers
+    allot.hpp, allot_plan.hpp, ...  the single headers
     python/                        the wheel of the Python package, for the Python that runs this script, and its source archive
     allot-VERSION.spdx.json        the bill of materials, SPDX 2.3
     allot-VERSION.md               the release notes: the section of CHANGELOG.md

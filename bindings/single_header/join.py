@@ -1,24 +1,21 @@
 #!/usr/bin/python3
 """Joins the headers of allot into single headers, which need no include path: join.py FOLDER
 
-    allot.hpp         strategies, arenas, address models, host devices, compositions, owners, containers
-    allot_plan.hpp    the planner, and what it needs of the others
-    allot_boost.hpp   hardened arenas and recorded allocators, and what they need: the only one that needs Boost
-
-    join.py --link PROGRAM.cpp ADDRESS    prints a link that opens a program in Compiler Explorer, which includes the
-                                          single headers from ADDRESS, the folder where a release has them
+    allot.hpp              strategies, arenas, address models, host devices, compositions, owners, containers
+    allot_plan.hpp         the planner, and what it needs of the others
+    allot_tensor.hpp       tensors, the same
+    allot_page_cache.hpp   page caches, the same
+    allot_inspect.hpp      traces, event logs, snapshots and reports, the same
+    allot_boost.hpp        hardened arenas and recorded allocators, the same: the only one that needs Boost
 
 A section is the text of one header under a guard of its own, so that a program can include several of the files, in any
 order. The includes of the standard library are at the top, once. A section that needs an operating system, threads or a
 hosted library has a condition. The opening comment of a header is shortened to its first sentence.
 """
 
-import base64
-import json
 import pathlib
 import re
 import sys
-import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADERS = ROOT / "include" / "allot"
@@ -28,11 +25,14 @@ FILES = {
     "allot.hpp": ("allocators for host memory", ("allot.hpp", "core/*", "address/*", "strategy/*", "arena/*", "host/*",
                                                  "windows.hpp", "windows/*", "compose/*", "object.hpp", "object/*", "adapt/*")),
     "allot_plan.hpp": ("the planner", ("plan.hpp", "plan/*")),
+    "allot_tensor.hpp": ("tensors", ("tensor.hpp", "tensor/*")),
+    "allot_page_cache.hpp": ("page caches", ("page_cache.hpp", "page_cache/*")),
+    "allot_inspect.hpp": ("traces, event logs, snapshots and reports", ("inspect/*",)),
     "allot_boost.hpp": ("hardened arenas and recorded allocators, which need Boost",
                         ("allot.hpp", "arena/hardening.hpp", "compose/recorded.hpp")),
 }
 # What compiles without a hosted library (tests/targets/bare_metal/headers.cmake): these folders, and these headers.
-BARE_FOLDERS = {"core", "address", "strategy", "arena", "compose", "object", "plan"}
+BARE_FOLDERS = {"core", "address", "strategy", "arena", "compose", "object", "page_cache", "plan", "tensor"}
 BARE_HEADERS = {"host/buffer.hpp", "host/heap.hpp", "host/static_storage.hpp", "host/tightly_coupled.hpp",
                 "host/process_barrier.hpp"}
 HOSTED = "__STDC_HOSTED__"
@@ -177,30 +177,7 @@ class Tree:
 """
 
 
-def link(program, address):
-    """A link that opens a program in Compiler Explorer, where it includes the single headers that lie at an address."""
-    text, tree, used = pathlib.Path(program).read_text(encoding="utf-8"), Tree(), {}
-    single = {path: name for name, (_, patterns) in reversed(FILES.items()) for path in tree.chosen(patterns)}
-    for included in re.findall(r"^#include <allot/(.+)>", text, re.M):
-        if included not in single:
-            sys.exit(f"{program}: no single header contains <allot/{included}>")
-        used[single[included]] = None
-    if not used:
-        sys.exit(f"{program}: the program includes no header of allot")
-    source = "".join(f"#include <{address.rstrip('/')}/{name}>\n" for name in used) + re.sub(
-        r"^#include <allot/.+>\n", "", text, flags=re.M)
-    libraries = [{"id": "boost", "version": "174"}] if "allot_boost.hpp" in used else []
-    compiler = {"id": "g122", "options": "-std=c++20 -O2", "libs": libraries}
-    state = {"sessions": [{"id": 1, "language": "c++", "source": source, "compilers": [compiler],
-                           "executors": [{"compiler": compiler}]}]}
-    packed = zlib.compress(json.dumps(state, separators=(",", ":")).encode(), 9)
-    return "https://godbolt.org/clientstate/" + base64.urlsafe_b64encode(packed).decode()
-
-
 def main(arguments):
-    if len(arguments) == 3 and arguments[0] == "--link":
-        print(link(*arguments[1:]))
-        return
     if len(arguments) != 1 or arguments[0].startswith("-"):
         sys.exit(__doc__)
     folder, tree = pathlib.Path(arguments[0]), Tree()

@@ -1,9 +1,14 @@
-"""Converts Markdown pages for Doxygen: labels of headings, links between pages, pictures, and escaped characters."""
+"""Converts Markdown pages for Doxygen: labels of headings, links between pages, pictures, and escaped characters. Adds a
+link to Compiler Explorer below each sample that the single headers suffice for."""
 import os
 import pathlib
 import re
+import sys
 
 from headers import escape
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bindings" / "single_header"))
+import explore  # noqa: E402
 
 INDEXES = ["docs/decisions/README.md", "docs/README.md", "README.md"]  # they list their pages; the first that does wins
 FORMS = {"<!-- planner -->": "planner/form.html"}  # what the site shows instead of such a line
@@ -37,6 +42,15 @@ def outside_of_code(text):
             yield line, True
         else:
             yield line, False
+
+
+def explore_link(block):
+    """The lines after a fenced block: a link that opens the sample in Compiler Explorer, or none."""
+    sample = explore.program("".join(f"{line}\n" for line in block[1:-1]))
+    if block[0].strip() not in ("```cpp", "```c++") or explore.obstacle(sample):
+        return []
+    address = explore.link(sample, explore.address_of_release())
+    return ["", f'@htmlonly<div class="explore"><a href="{address}">Open in Compiler Explorer</a></div>@endhtmlonly', ""]
 
 
 class Pages:
@@ -83,11 +97,18 @@ class Pages:
 
     def convert(self, path):
         """The page for Doxygen."""
-        listed, out, first = set(), [], True
+        listed, out, first, block = set(), [], True, []
+        self.references = dict(explore.DEFINITION.findall(self.texts[path]))
         headings = sum(not code and line.startswith("## ") for line, code in outside_of_code(self.texts[path]))
         for line, code in outside_of_code(self.texts[path]):
             if code:
                 out.append(line)
+                block.append(line)
+                if len(block) > 1 and line.strip() == re.match(r"\s*([`~]+)", block[0])[1]:
+                    out += explore_link(block)
+                    block = []
+                continue
+            if explore.DEFINITION.fullmatch(line + "\n"):
                 continue
             if found := re.match(r"(#+) (.*)$", line):
                 name = "mainpage" if path == "README.md" else label(path)
@@ -114,6 +135,7 @@ class Pages:
             return f"\x00{len(spans) - 1}\x00"
 
         line = re.sub(r"`[^`]*`", lambda span: keep(escape(span.group(0))), line)
+        line = explore.REFERENCE.sub(lambda found: f"]({self.references.get(found[1], '#')})", line)
         line = LINK.sub(lambda found: keep(self.link(path, *found.groups(), listed)), line)
         line = escape(line)
         while "\x00" in line:

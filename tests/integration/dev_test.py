@@ -124,7 +124,7 @@ class Dev(unittest.TestCase):
             (["gpu", "--pack", "--out", "x"], "--pack takes only traces"),
             (["gpu", "--pack", "--rehearse"], "--rehearse and --pack exclude each other"),
             (["tvm", "nonsense"], "unknown program or test 'nonsense' of bindings/tvm"),
-            (["single", "--link", "a.csv"], "./dev single accepts no argument, or --link PROGRAM.cpp ADDRESS"),
+            (["single", "--link"], "./dev single accepts no argument, --pages, or --link PROGRAM.cpp [ADDRESS]"),
             (["single", "--link", "nowhere.cpp", "https://example.org"], "file not found: nowhere.cpp"),
             (["install", "--nonsense"], "./dev install accepts --wide, --all or no argument"),
             (["release", "--nonsense"], "unknown option --nonsense"),
@@ -275,9 +275,12 @@ class Dev(unittest.TestCase):
 
     def test_single_headers(self):
         self.script("bindings/single_header/join.py", ECHO)
+        self.script("bindings/single_header/explore.py", ECHO)
         self.assertEqual(self.dev("single").stdout, "join.py build/single\n")
-        self.assertEqual(self.dev("single", "--link", "a.csv", "https://example.org").stdout,
-                         f"join.py --link {self.elsewhere}/a.csv https://example.org\n")
+        self.assertEqual(self.dev("single", "--pages").stdout, "explore.py --pages\n")
+        for address in ([], ["https://example.org"]):
+            self.assertEqual(self.dev("single", "--link", "a.csv", *address).stdout,
+                             " ".join(["explore.py --link", f"{self.elsewhere}/a.csv", *address]) + "\n")
 
     def test_release(self):
         self.script(".release/make.py", ECHO)

@@ -203,6 +203,24 @@ class Browser(unittest.TestCase):
             self.assertEqual([line.rstrip() for line in copied.split("\n")],
                              [line.rstrip() for line in block.split("\n")])
 
+    def test_samples_open_in_compiler_explorer(self):
+        from pages import explore
+        for page, site in (("README.md", "index"), ("docs/planning.md", "page_docs_planning")):
+            blocks = explore.SAMPLE.findall((ROOT / page).read_text(encoding="utf-8"))
+            links = re.findall(r'class="explore"><a href="([^"]+)"', (SITE / f"html/{site}.html").read_text(encoding="utf-8"))
+            self.assertEqual(len(links), len(blocks))
+            for link, block in zip(links, blocks):
+                shown = explore.state(link)["sessions"][0]["source"]
+                self.assertLess({line for line in block.splitlines() if "#include <allot/" not in line},
+                                set(shown.splitlines()))
+                self.assertIn(f"#include <{explore.address_of_release()}/allot", shown)
+        self.open("page_docs_planning.html")
+        first = self.wait_for(lambda: self.browser.find_elements(By.CSS_SELECTOR, ".explore a"))[0]
+        self.assertEqual(first.text, "Open in Compiler Explorer")
+        self.assertTrue(first.is_displayed() and first.get_attribute("href").startswith("https://godbolt.org/"))
+        windows = (SITE / "html/page_docs_windows.html").read_text(encoding="utf-8")
+        self.assertNotIn('class="explore"', windows)  # Compiler Explorer runs programs on Linux
+
     def test_the_list_of_versions_leads_to_the_same_page(self):
         with tempfile.TemporaryDirectory() as folder:
             tree, site = Path(folder) / "tree", Path(folder) / "a site"
@@ -262,7 +280,7 @@ class Check(unittest.TestCase):
     def test_a_missing_comment_and_a_broken_link_are_errors(self):
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder) / "tree"
-            for part in ("include", "docs", "examples", "bindings", "benchmarks", "tests/mutation"):
+            for part in (".release", "include", "docs", "examples", "bindings", "benchmarks", "tests/mutation"):
                 shutil.copytree(ROOT / part, root / part, ignore=shutil.ignore_patterns("build"))
             for page in ROOT.glob("*.md"):
                 shutil.copy(page, root)

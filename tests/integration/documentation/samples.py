@@ -20,17 +20,12 @@ import subprocess
 import sys
 import typing
 
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "bindings" / "single_header"))
+import explore  # noqa: E402
+
 FLAGS = ["-std=c++20", "-O0", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]
-ON_TOP = re.compile(r"#include\b|using namespace\b")
-
-
-def program(sample):
-    if "int main(" in sample:
-        return sample
-    lines = sample.splitlines()
-    top = [line for line in lines if ON_TOP.match(line)]
-    body = [line for line in lines if not ON_TOP.match(line)]
-    return "\n".join([*top, "int main() {", *body, "}", ""])
 
 
 def samples(path):
@@ -66,7 +61,6 @@ class Backend:
     has_device: typing.Callable[[], bool] = lambda: True
 
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
 CUDA = os.environ.get("CUDAToolkit_ROOT", "/usr/local/cuda")
 ROCM = os.environ.get("ROCM_PATH", "/opt/rocm")
 MPI_FLAGS = ["-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", *flags_of("mpicxx", "--showme:compile")]
@@ -109,7 +103,7 @@ def judge(scratch, compiler, path, line, sample):
     """Returns a description of the failure, or an empty string, and 'run' or the reason why the sample was not run."""
     name, backend = backend_of(sample)
     source = scratch / f"{path.parent.name}_{path.stem}_{line}.cpp"
-    source.write_text(program(sample), encoding="utf-8")
+    source.write_text(explore.program(sample), encoding="utf-8")
     flags, link, launch = [], [], []
     if backend:
         flags, link, launch = backend.compile, backend.link, backend.launch

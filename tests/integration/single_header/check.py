@@ -2,26 +2,26 @@
 """Makes the single headers and tests them with one compiler: check.py SCRATCH COMPILER
 
 Compiles programs that include them in several orders, in one file and in three, without Boost where none is needed, and,
-in the run of g++, for other targets whose compilers are installed. Compiles laws of tests/laws against them, in place of include/, and runs
-these. ALLOT_LONG=1 runs all laws of one allocator; otherwise those of strategies and those in constant expressions.
+in the run of g++, for other targets whose compilers are installed. Compiles laws of tests/laws against them, in place of
+include/, and runs these. ALLOT_LONG=1 runs all laws of one allocator, and tests of tensors, page caches and logs; otherwise
+the laws of strategies and those in constant expressions. Compares the links of the pages with their programs.
 """
 
-import base64
-import importlib.util
-import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-SPEC = importlib.util.spec_from_file_location("join", ROOT / "bindings" / "single_header" / "join.py")
-join = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(join)
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "bindings" / "single_header"))
+import explore  # noqa: E402
+import join  # noqa: E402
 
+FILE_OF_FOLDER = dict.fromkeys(("core", "address", "strategy", "arena", "host", "compose", "object", "adapt"), "allot.hpp") | {
+    "plan": "allot_plan.hpp", "tensor": "allot_tensor.hpp", "page_cache": "allot_page_cache.hpp", "inspect": "allot_inspect.hpp"}
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 BARE = ["-ffreestanding", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-Wno-psabi", "-mthumb"]
 OTHERS = {  # compilers of other targets, with their flags
@@ -63,6 +63,26 @@ int allocated() {
     return 0;
 }
 """
+CACHED = """
+int cached() {
+    using cache_type = allot::page_cache<allot::page_pool<16>>;
+    const allot::page_cache_limits limits{.bytes = 16, .sequences = 2, .sequence_pages = 4};
+    alignas(16) static std::byte records[4096];
+    if (cache_type::bytes_for(limits) > sizeof records) return 1;
+    static cache_type cache{limits, records};
+    const auto begun = cache.start({});
+    return begun && cache.append(begun->sequence, 40) && cache.pages(begun->sequence).size() == 3 ? 0 : 1;
+}
+"""
+PLACED = """
+int placed() {
+    allot::arena<allot::host::heap, allot::best_fit<>> memory{{}, 1 << 16};
+    auto storage = allot::alloc_storage(memory, 4096, 64);
+    if (!storage) return 1;
+    auto tensor = allot::alloc_tensor(*storage, 0, {4, 64}, allot::float32);
+    return tensor && tensor->shape().rank() == 2 ? 0 : 1;
+}
+"""
 
 
 class Checks:
@@ -95,26 +115,31 @@ class Checks:
         for name in join.FILES:
             if (self.single / name).read_text(encoding="utf-8") != tree.joined(name):
                 sys.exit(f"{name} is another text the second time")
-        text = (self.single / "allot.hpp").read_text(encoding="utf-8")
         for path in (ROOT / "include" / "allot").rglob("*.hpp"):
             path = path.relative_to(ROOT / "include" / "allot")
-            if str(path.parent) in ("core", "address", "strategy", "arena", "host", "compose", "object", "adapt"):
-                is_there = f"// ==== allot/{path}\n" in text
+            file = FILE_OF_FOLDER.get(str(path.parent))
+            if file is not None:
+                is_there = f"// ==== allot/{path}\n" in (self.single / file).read_text(encoding="utf-8")
                 if is_there == tree.needs_boost(str(path)) and join.Header(str(path)).text:
-                    sys.exit(f"{path}: {'needs Boost' if is_there else 'is not in allot.hpp'}")
+                    sys.exit(f"{path}: {'needs Boost' if is_there else f'is not in {file}'}")
 
     def orders(self):
-        """The three files compile in three orders, each first once, and files with different orders link."""
+        """Each file compiles alone, all compile together, and files with different orders link."""
         names = list(join.FILES)
-        for first in range(len(names)):
-            includes = "".join(f'#include "{name}"\n' for name in names[first:] + names[:first])
-            self.expect(includes, "-fsyntax-only", *WARNINGS)
-        main = '#include "allot_plan.hpp"\n#include "allot.hpp"\n#include "allot_boost.hpp"\nint freed_twice();\nint allocated();\n' + PLANNED
-        self.expect(main + "int main() { return freed_twice() + allocated(); }", "-c", "-o", "main.o", *WARNINGS)
-        self.expect('#include "allot.hpp"\n' + ALLOCATED, "-c", "-o", "allocated.o", *WARNINGS)
-        self.expect('#include "allot_boost.hpp"\n#include "allot.hpp"\n' + HARDENED, "-c", "-o", "hardened.o", *WARNINGS)
-        subprocess.run([self.compiler[0], "main.o", "allocated.o", "hardened.o", "-o", "two"], cwd=self.scratch, check=True)
-        subprocess.run([self.scratch / "two"], check=True)
+        for order in (*([name] for name in names), names[::-1]):
+            self.expect("".join(f'#include "{name}"\n' for name in order), "-fsyntax-only", *WARNINGS)
+        functions = ("freed_twice", "allocated", "cached", "placed")
+        main = ('#include "allot_plan.hpp"\n#include "allot.hpp"\n#include "allot_boost.hpp"\n' + PLANNED
+                + "".join(f"int {name}();\n" for name in functions))
+        self.expect(main + f"int main() {{ return {' + '.join(f'{name}()' for name in functions)}; }}", "-c", "-o", "main.o",
+                    *WARNINGS)
+        self.expect('#include "allot_boost.hpp"\n#include "allot.hpp"\n' + HARDENED + ALLOCATED, "-c", "-o", "allocated.o",
+                    *WARNINGS)
+        self.expect('#include "allot_page_cache.hpp"\n' + CACHED, "-c", "-o", "cached.o", *WARNINGS)
+        self.expect('#include "allot_tensor.hpp"\n#include "allot.hpp"\n' + PLACED, "-c", "-o", "placed.o", *WARNINGS)
+        subprocess.run([self.compiler[0], "main.o", "allocated.o", "cached.o", "placed.o", "-o", "all"], cwd=self.scratch,
+                       check=True)
+        subprocess.run([self.scratch / "all"], check=True)
 
     def without_boost(self):
         """Without Boost, and without exceptions and RTTI, all but allot_boost.hpp compile."""
@@ -122,15 +147,15 @@ class Checks:
         missing.mkdir(parents=True, exist_ok=True)
         for name in ("set.hpp", "list.hpp"):
             (missing / name).write_text("#error a file of Boost is included\n", encoding="utf-8")
-        both = '#include "allot.hpp"\n#include "allot_plan.hpp"\n' + PLANNED + ALLOCATED
-        self.expect(both, "-fsyntax-only", "-I", "no_boost", "-fno-exceptions", "-fno-rtti", *WARNINGS)
+        all_others = "".join(f'#include "{name}"\n' for name in join.FILES if name != "allot_boost.hpp") + PLANNED + ALLOCATED
+        self.expect(all_others, "-fsyntax-only", "-I", "no_boost", "-fno-exceptions", "-fno-rtti", *WARNINGS)
         self.refuse('#include "allot_boost.hpp"\n', "a file of Boost is included", "-I", "no_boost")
         for compiler, targets in OTHERS.items() if self.compiler[0] == "g++" else ():
             if not shutil.which(compiler):
                 print(f"skipped: the single headers are not compiled for another target: no {compiler}")
                 continue
             for flags in targets:
-                self.expect(both, "-fsyntax-only", *WARNINGS, *flags, compiler=[compiler, "-std=c++20"])
+                self.expect(all_others, "-fsyntax-only", *WARNINGS, *flags, compiler=[compiler, "-std=c++20"])
 
     def refusals(self):
         self.refuse('#include <allot/allot.hpp>\n#include "allot.hpp"\n', "include only one of them", "-I",
@@ -138,12 +163,21 @@ class Checks:
         self.refuse('#include "allot.hpp"\n', "allot needs C++20", "-std=c++17")
         self.refuse('#include "allot.hpp"\n' + HARDENED, "<allot/arena/hardening.hpp>")
 
-    def link(self):
-        """The source behind a link compiles, with the folder of the single headers in place of the address."""
+    def links(self):
+        """The source behind a link compiles, with the folder of the single headers in place of the address. The links of
+        the pages have the contents of their programs."""
         address = "https://example.org/allot"
-        text = join.link(ROOT / "examples" / "basic" / "static_plan.cpp", address).rsplit("/", 1)[1]
-        session = json.loads(zlib.decompress(base64.urlsafe_b64decode(text)))["sessions"][0]
-        self.expect(session["source"].replace(address + "/", ""), "-fsyntax-only", *WARNINGS)
+        for name in ("static_plan", "tensors_in_one_storage"):
+            text = (ROOT / "examples" / "basic" / f"{name}.cpp").read_text(encoding="utf-8")
+            shown = explore.state(explore.link(text, address))["sessions"][0]["source"]
+            self.expect(shown.replace(address + "/", ""), "-fsyntax-only", *WARNINGS)
+        if explore.obstacle("#include <allot/opencl.hpp>\n") != "no single header contains <allot/opencl.hpp>":
+            sys.exit("a program with the header of a GPU has a link")
+        for page in explore.pages():
+            if explore.with_links(page) != page.read_text(encoding="utf-8"):
+                sys.exit(f"{page}: a link differs from its program; write it: ./dev single --pages")
+        if not any(explore.DEFINITION.search(page.read_text(encoding="utf-8")) for page in explore.pages()):
+            sys.exit("no page has a link to Compiler Explorer")
 
     def laws(self):
         """The laws, whose includes of <allot/...> lead to the single headers."""
@@ -156,6 +190,9 @@ class Checks:
         if os.environ.get("ALLOT_LONG"):
             names += ["growing", "host", "paged", "unreachable"]
         sources = [ROOT / "tests" / "main.cpp", *(ROOT / "tests" / "laws" / f"{name}_test.cpp" for name in names)]
+        if os.environ.get("ALLOT_LONG"):
+            sources += [ROOT / "tests" / "unit" / f"{name}_test.cpp" for name in
+                        ("tensor/tensor", "tensor/shared_rows", "page_cache/page_cache", "inspect/snapshot")]
         subprocess.run([*self.compiler, "-O0", "-I", forwarding.parent, "-I", self.single, *sources, "-o", "laws", "-pthread"],
                        cwd=self.scratch, check=True)
         read = subprocess.run([*self.compiler, "-I", forwarding.parent, "-I", self.single, "-M", *sources], text=True,
@@ -173,7 +210,7 @@ def main(scratch, compiler):
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
     checks = Checks(scratch, compiler)
-    for check in (checks.write, checks.orders, checks.without_boost, checks.refusals, checks.link, checks.laws):
+    for check in (checks.write, checks.orders, checks.without_boost, checks.refusals, checks.links, checks.laws):
         check()
     return 0
 
