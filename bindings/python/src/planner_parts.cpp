@@ -54,8 +54,8 @@ planner::input table::shown() const {
 watcher::watcher(std::optional<double> seconds, progress called) : called_{std::move(called)} {
     if (!seconds) return;
     const auto longest = std::chrono::duration<double>{std::chrono::hours{24 * 365}};
-    deadline_ = started_ + std::chrono::duration_cast<clock::duration>(
-                               std::min(std::chrono::duration<double>{*seconds}, longest));
+    deadline_ = started_ +
+                std::chrono::duration_cast<clock::duration>(std::min(std::chrono::duration<double>{*seconds}, longest));
 }
 
 bool watcher::watch(std::uint64_t reached, std::uint64_t bound) noexcept {
