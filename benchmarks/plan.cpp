@@ -13,7 +13,7 @@
 #include "../examples/apps/memory_planner/paging.hpp"
 #include "../examples/apps/memory_planner/planning.hpp"
 #ifdef ALLOT_PLAN_JSON
-#include "../examples/apps/memory_planner/capture.hpp"
+#include "../examples/apps/memory_planner/problem.hpp"
 #endif
 
 #include <chrono>
@@ -271,7 +271,7 @@ void captures_row(const std::string& name, const std::vector<fs::path>& files) {
     double sum = 0, worst = 0;
     std::vector<std::string> infeasible;
     for (const fs::path& file : files) {
-        const planner::input given = planner::read_capture(demo::text_of(file.string()), file.string());
+        const planner::input given = planner::read_json(demo::text_of(file.string()), file.string());
         const stopwatch time;
         const planner::outcome made =
             planner::plan_input(given, false, [](std::size_t, allot::plan_progress) { return false; });

@@ -22,9 +22,10 @@ inline void show(const planner::input& given, const planner::outcome& made) {
 template <class Read>
 void read_and_plan(Read read) {
     try {
-        const planner::input given = read();
+        planner::input given = read();
         const auto stop = [](std::size_t, allot::plan_progress) { return true; };
-        const planner::outcome made = planner::plan_input(given, false, stop);
+        const planner::outcome made =
+            given.chooses ? planner::spread(given, false, stop) : planner::plan_input(given, false, stop);
         if (!planner::mistake_in(given, made).empty()) std::abort();
         show(given, made);
 
@@ -37,6 +38,8 @@ void read_and_plan(Read read) {
             planner::in_pages(given, std::max(page_size, std::bit_floor(sum / 500 + 1)), false, stop);
         if (!planner::mistake_in_pages(given, paged).empty()) std::abort();
         show(given, paged);
+    } catch (const planner::no_room& reason) {
+        if (*reason.what() == '\0') std::abort();
     } catch (const planner::input_error& reason) {
         if (*reason.what() == '\0') std::abort();
     }

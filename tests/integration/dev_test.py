@@ -33,6 +33,8 @@ class Dev(unittest.TestCase):
         self.script("bin/cmake", '#!/bin/bash\necho "[1/2] $*"\nexit "${CMAKE_FAILS:-0}"\n')
         self.script("examples/apps/network_demo/onnx_to_network.py", ECHO)
         self.script("examples/apps/network_demo/tflite_to_network.py", ECHO)
+        self.script("examples/apps/memory_planner/pte_to_plan.py", ECHO)
+        self.script("build/tools/executorch/installed", "")
         self.script("examples/apps/malloc_recorder/convert.py", ECHO)
         self.script("examples/apps/malloc_recorder/record.py", f"{ECHO}pwd\n")
         for script in ("pack.py", "run.py"):
@@ -148,7 +150,7 @@ class Dev(unittest.TestCase):
             done = self.dev("plan", "tiny.onnx", *form, "--capacity", "4KiB")
             self.assertEqual((self.root / NETWORK).read_text(),
                              f"onnx_to_network.py --dim=batch=4 --dim=n=2 {self.elsewhere}/tiny.onnx\n")
-            self.assertEqual(done.stdout, f"memory_planner {NETWORK} --capacity=4KiB\n")
+            self.assertEqual(done.stdout, f"memory_planner --capacity=4KiB {NETWORK}\n")
             (self.root / NETWORK).unlink()
             done = self.dev("demo", *form, "tiny.onnx")
             self.assertIn("--dim=batch=4 --dim=n=2", (self.root / NETWORK).read_text())
@@ -175,10 +177,36 @@ class Dev(unittest.TestCase):
         self.assertEqual(done.stdout, "memory_advisor --svg build/advice/one.altr.svg one.altr\n"
                                       "memory_advisor --svg build/advice/two.altr.svg two.altr\n")
 
+    def test_files_that_a_script_converts(self):
+        for mark, script, made in [(b"\x1c\0\0\0TFL3", "network_demo/tflite_to_network.py", "networks/model.network"),
+                                   (b"\x1c\0\0\0ET12", "memory_planner/pte_to_plan.py", "networks/model.json"),
+                                   (b"\x08\x07\x12\x02", "network_demo/onnx_to_network.py", "networks/model.network")]:
+            path = self.elsewhere / "model.bin"
+            path.write_bytes(mark)
+            for command, program in (("plan", "memory_planner"), ("advise", "memory_advisor")):
+                done = self.dev(command, "model.bin")
+                self.assertTrue(done.stdout.endswith(f" build/{made}\n") and done.stdout.startswith(program), done.stdout)
+                self.assertEqual((self.root / "build" / made).read_text(), f"{Path(script).name} {path}\n")
+        self.script("examples/apps/malloc_recorder/convert.py", "#!/bin/bash\necho one.altr\n")
+        (self.elsewhere / "model.bin").write_bytes(b"\x80\x04\x95")
+        self.assertEqual(self.dev("plan", "model.bin").stdout, "memory_planner one.altr\n")
+
+    def test_a_folder_is_planned_file_by_file(self):
+        folder = self.elsewhere / "models"
+        (folder / "deeper").mkdir(parents=True)
+        (folder / "b.csv").write_text("")
+        (folder / "deeper" / "a.onnx").write_text("")
+        (folder / "c.tflite").write_text("")
+        self.script("examples/apps/network_demo/tflite_to_network.py", "#!/bin/bash\necho why >&2\nexit 1\n")
+        done = self.dev("plan", "models", "--dim", "n=2", "--capacity=4")
+        self.assertEqual(done.stdout, f"memory_planner --capacity=4 {folder}/b.csv build/networks/deeper__a.onnx.network\n")
+        self.assertIn("why\n", done.stderr)
+        self.assertIn("--dim=n=2", (self.root / "build" / "networks" / "deeper__a.onnx.network").read_text())
+
     def test_paths_are_relative_to_the_caller(self):
         here = self.elsewhere
         done = self.dev("plan", "--svg=p.svg", "--out", "o.csv", "a.csv", "--moves", "--memory", "fast:8")
-        self.assertEqual(done.stdout, f"memory_planner --svg {here}/p.svg --out {here}/o.csv {here}/a.csv --moves --memory=fast:8\n")
+        self.assertEqual(done.stdout, f"memory_planner --svg {here}/p.svg --out {here}/o.csv --moves --memory=fast:8 {here}/a.csv\n")
         done = self.dev("demo", "--json=d.json", "--svg", "pictures", "--memory=host", "x.network")
         self.assertIn(f"network_demo --json {here}/d.json --svg {here}/pictures --memory=host {here}/x.network\n", done.stdout)
         done = self.dev("record", "--out", "o.altr", "sort", "-r", "a.csv")

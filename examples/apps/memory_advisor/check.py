@@ -261,9 +261,11 @@ class Interface(Advisor):
                 self.assertEqual(done.stdout, "")
                 self.assertIn(reason, done.stderr)
         for name, content, reason in [
-            ("a.csv", "nonsense\n", "the first line is not"),
-            ("a.safetensors", b"\1\0{}", "the file is none of these: a network, a trace"),
-            ("a.json", "{}", "a capture has constraints, which the other rules do not know; use ./dev plan"),
+            ("a.csv", "nonsense\n", 'the column "nonsense" is unknown'),
+            ("a.safetensors", b"\1\0{}", "a binary file, perhaps ONNX, is not supported here"),
+            ("a.json", "{}", '"problem" is missing'),
+            ("a.csv", "id,lower,upper,size,gaps\na,0,9,4,3-5\n",
+             "the file has several memories or constraints, which the other rules do not know; use ./dev plan"),
             ("a.altr", b"ALTR1\n\5\5", "at byte"),
             ("b.altr", b"ALTR1\n\0\0", "the recording contains no blocks"),
             ("a.csv", table("a,0,1,9223372036854775807"), "the sum of the aligned sizes exceeds 62 bits"),

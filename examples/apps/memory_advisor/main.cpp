@@ -4,8 +4,7 @@
 //     memory_advisor --svg advice.svg squeezenet.network
 //
 // See `memory_advisor --help`, and README.md.
-#include "../memory_planner/csv.hpp"
-#include "../memory_planner/network_input.hpp"
+#include "../memory_planner/formats.hpp"
 #include "../memory_planner/options.hpp"
 #include "bars.hpp"
 #include "history.hpp"
@@ -22,8 +21,8 @@ constexpr const char* help = R"(usage: memory_advisor [OPTIONS] FILE
 
 Compares the memory that common planners need for the same buffers with that of allot's planner, and with the lower bound.
 
-FILE is a network (.network), a trace (ALTR1), an event log (ALEV1), a snapshot (ALSN1), or a table. The first line of a
-table is id,lower,upper,size[,alignment][,paged].
+FILE is a network (.network), a trace (ALTR1), an event log (ALEV1), a snapshot (ALSN1), or another file that ./dev plan
+reads, without constraints.
 
   --align BYTES     least alignment of all buffers; their sizes are rounded up to it (default: 16 for a network, else 1)
   --fast BYTES      size of a fast memory before a slow one; may be repeated (default: 75 %, 50 % and 25 % of the bound)
@@ -175,6 +174,15 @@ int describe(const allot::snapshot& state, const std::string& path) {
     return 0;
 }
 
+/// The other rules know neither several memories nor constraints.
+void refuse_constraints(const input& given) {
+    if (given.memories.size() != 1 || !given.memories[0].reserved.empty() || !given.revivals.empty() ||
+        !given.fixed.empty() || !given.together.empty() || !given.apart.empty() || !given.named_memories.empty())
+        throw input_error{given.path +
+                          ": the file has several memories or constraints, which the other rules do not know; use "
+                          "./dev plan"};
+}
+
 [[nodiscard]] int run(const options& chosen) {
     const std::string text = demo::text_of(chosen.file);
     const auto content = std::as_bytes(std::span{text});
@@ -194,17 +202,10 @@ int describe(const allot::snapshot& state, const std::string& path) {
         take(blocks_of_trace(content, chosen.file));
     } else if (text.starts_with("ALEV")) {
         take(blocks_of_log(content, chosen.file));
-    } else if (chosen.file.ends_with(".network")) {
-        given = planner::input_of(demo::network_reader{chosen.file}.read(text), chosen.file);
-        align = 16;
-    } else if (chosen.file.ends_with(".json")) {
-        throw input_error{chosen.file +
-                          ": a capture has constraints, which the other rules do not know; use ./dev plan"};
-    } else if (text.find('\0') != std::string::npos) {
-        throw input_error{chosen.file +
-                          ": the file is none of these: a network, a trace, an event log, a snapshot, a table"};
     } else {
-        given = planner::csv_reader{chosen.file}.read(text);
+        given = planner::read_input(text, chosen.file);
+        refuse_constraints(given);
+        if (planner::format_of(text, chosen.file) == planner::file_format::network) align = 16;
     }
     advisor::align(given, chosen.align.value_or(align));
     if (chosen.held) also.push_back({"held now", *chosen.held, {}, row::now});

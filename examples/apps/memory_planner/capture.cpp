@@ -1,47 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "capture.hpp"
 
-#include <allot/core/arithmetic.hpp>
-
-#include <nlohmann/json.hpp>
+#include "json_reader.hpp"
 
 #include <map>
-#include <set>
 #include <unordered_map>
 
 namespace planner {
 namespace {
 
-using nlohmann::json;
-
-/// The member that holds the line at which an object begins, because the library does not report lines.
-const std::string line_key = "\n";
-
-/// Counts the lines that the parser reads.
-struct counting_iterator {
-    using iterator_category = std::input_iterator_tag;
-    using value_type = char;
-    using difference_type = std::ptrdiff_t;
-    using pointer = const char*;
-    using reference = const char&;
-
-    const char* at;
-    std::size_t* line;
-
-    reference operator*() const { return *at; }
-    counting_iterator& operator++() {
-        if (*at++ == '\n') ++*line;
-        return *this;
-    }
-    [[maybe_unused]] friend bool operator==(counting_iterator a, counting_iterator b) { return a.at == b.at; }
-};
-
-class capture_reader {
+class capture_reader : json_reader {
 public:
-    explicit capture_reader(std::string path) { made_.path = std::move(path); }
+    explicit capture_reader(std::string path) : json_reader{std::move(path)} {
+        made_.path = path_;
+        made_.format = "a capture";
+    }
 
-    [[nodiscard]] input read(std::string_view text) {
-        const json whole = parse(text);
+    [[nodiscard]] input read(const json& whole) {
         const json& problem = member(at(whole, "the file"), "problem", json::value_t::object);
         made_.columns = "id,lower,upper,size,alignment";
         made_.memories.clear();
@@ -54,73 +29,6 @@ public:
     }
 
 private:
-    [[noreturn]] void refuse(const std::string& reason) const {
-        throw input_error{made_.path + ":" + std::to_string(line_) + ": " + reason};
-    }
-
-    [[nodiscard]] json parse(std::string_view text) {
-        constexpr int deepest = 32;
-        std::size_t line = 1;
-        struct open_object {
-            std::size_t line;
-            std::set<std::string> keys;
-        };
-        std::vector<open_object> open;
-        const auto keep_lines = [&](int depth, json::parse_event_t event, json& parsed) {
-            line_ = line;
-            if (depth > deepest) refuse("the nesting exceeds " + std::to_string(deepest) + " levels");
-            if (event == json::parse_event_t::object_start) open.push_back({line, {}});
-            if (event == json::parse_event_t::key && !open.back().keys.insert(parsed.get<std::string>()).second)
-                refuse("\"" + parsed.get<std::string>() + "\" is given twice");
-            if (event == json::parse_event_t::object_end) {
-                parsed[line_key] = open.back().line;
-                open.pop_back();
-            }
-            return true;
-        };
-        try {
-            return json::parse(counting_iterator{text.data(), &line},
-                               counting_iterator{text.data() + text.size(), &line}, keep_lines);
-        } catch (const json::exception& reason) {
-            line_ = line;
-            const std::string what = reason.what();
-            refuse("invalid JSON" + what.substr(std::min(what.find(": "), what.size())));
-        }
-    }
-
-    /// Returns an object. Messages name its line from now on.
-    const json& at(const json& object, const std::string& what) {
-        if (!object.is_object()) refuse(what + " is not an object");
-        line_ = object.at(line_key).get<std::size_t>();
-        return object;
-    }
-    const json& member(const json& object, const char* name) const {
-        const auto found = object.find(name);
-        if (found == object.end()) refuse("\"" + std::string{name} + "\" is missing");
-        return *found;
-    }
-    const json& member(const json& object, const char* name, json::value_t kind) const {
-        const json& value = member(object, name);
-        if (value.type() != kind) refuse("\"" + std::string{name} + "\" is not of type " + json(kind).type_name());
-        return value;
-    }
-    [[nodiscard]] std::string string(const json& object, const char* name) const {
-        return member(object, name, json::value_t::string).get<std::string>();
-    }
-    [[nodiscard]] std::uint64_t number_of(const json& value, const char* name) const {
-        if (!value.is_number_unsigned()) refuse("\"" + std::string{name} + "\" is not an unsigned 64-bit integer");
-        return value.get<std::uint64_t>();
-    }
-    [[nodiscard]] std::uint64_t number(const json& object, const char* name) const {
-        return number_of(member(object, name), name);
-    }
-    [[nodiscard]] std::int64_t step(const json& object, const char* name) const {
-        const json& value = member(object, name);
-        const bool fits =
-            value.is_number_unsigned() ? value.get<std::uint64_t>() <= INT64_MAX : value.is_number_integer();
-        if (!fits) refuse("\"" + std::string{name} + "\" is not a 64-bit integer");
-        return value.get<std::int64_t>();
-    }
     [[nodiscard]] std::size_t known(const std::unordered_map<std::uint64_t, std::size_t>& all, std::uint64_t id,
                                     const char* kind) const {
         const auto found = all.find(id);
@@ -216,12 +124,11 @@ private:
 
     input made_;
     std::unordered_map<std::uint64_t, std::size_t> pools_, buffers_;  // by id
-    std::size_t line_ = 1;
     std::uint64_t sum_ = 0;
 };
 
 }  // namespace
 
-input read_capture(std::string_view text, std::string path) { return capture_reader{std::move(path)}.read(text); }
+input read_capture(const json& whole, std::string path) { return capture_reader{std::move(path)}.read(whole); }
 
 }  // namespace planner

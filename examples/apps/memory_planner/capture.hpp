@@ -10,14 +10,15 @@
 // The costs of sharing (cost_model) are ignored. Throws an `input_error` with file and line for any other file, and for
 // constraints that plans do not support: several allowed_pools, temporal_exclusions, exclusive pins.
 //
-// The reader has its own source file because only it needs a JSON library.
 #pragma once
 
 #include "input.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 namespace planner {
 
-/// Parses a capture. `path` is used in messages.
-[[nodiscard]] input read_capture(std::string_view text, std::string path);
+/// Reads a capture. `path` is used in messages.
+[[nodiscard]] input read_capture(const nlohmann::json& whole, std::string path);
 
 }  // namespace planner

@@ -5,13 +5,17 @@
 
 #include "../network_demo/input_error.hpp"
 
+#include <allot/core/arithmetic.hpp>
 #include <allot/plan/moves.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace planner {
@@ -19,6 +23,7 @@ namespace planner {
 using demo::input_error;
 
 inline constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+inline constexpr std::uint64_t every_memory = std::numeric_limits<std::uint64_t>::max();
 
 struct memory {
     std::string name;
@@ -35,6 +40,7 @@ struct row {
 
 struct input {
     std::string path;
+    std::string format;   // in words
     std::string columns;  // header of the rows
     std::vector<row> rows;
 
@@ -43,12 +49,102 @@ struct input {
     std::vector<std::string> names;
     std::vector<std::size_t> memory_of;
 
+    std::size_t windows = 0;  // that many of the last buffers are parts of others: the bytes in use during a gap
+
     std::optional<std::vector<std::size_t>> paged;  // buffers that may lie in pages; by default, all
+    std::vector<std::string> named_memories;        // names of memories that buffers are restricted to
+    std::vector<std::uint64_t> allowed;             // by buffer: bit i is named_memories[i], or every_memory
+    std::vector<std::uint64_t> uses;                // by buffer: factor of its cost; empty: one each
     std::vector<allot::plan_access> accesses;       // if known
+    std::optional<std::uint64_t> own_peak;          // bytes of the plan in the file
     std::vector<allot::plan_revival> revivals;
     std::vector<allot::plan_fixed> fixed;
     std::vector<allot::plan_pair> together, apart;
     std::vector<memory> memories{{"memory"}};
+    bool chooses = false;  // the plan chooses among the memories; otherwise, memory_of is final
+
+    /// Whether a buffer is one of the file.
+    [[nodiscard]] bool is_real(std::size_t buffer) const { return buffer < buffers.size() - windows; }
 };
+
+/// The place in a file that a message names.
+struct place {
+    std::string path;
+    std::size_t line = 0;
+
+    [[noreturn]] void refuse(const std::string& reason) const {
+        throw input_error{path + ":" + std::to_string(line) + ": " + reason};
+    }
+};
+
+/// Calls `use(line)` for each line of a text, without its end, and counts the lines in `where`.
+template <class Use>
+void each_line(std::string_view text, place& where, Use use) {
+    for (where.line = 0; !text.empty();) {
+        ++where.line;
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        std::string_view line = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+        use(line);
+    }
+}
+
+/// Returns the number that `text` consists of.
+template <class Number>
+[[nodiscard]] Number number_of(const place& where, const std::string& what, std::string_view text) {
+    Number value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stopped, problem] = std::from_chars(text.data(), end, value);
+    if (problem == std::errc::result_out_of_range) where.refuse(what + ", " + std::string{text} + ", exceeds 64 bits");
+    if (problem != std::errc{} || stopped != end)
+        where.refuse(what + ", \"" + std::string{text} + "\", is not an integer" +
+                     (std::is_unsigned_v<Number> ? " of 0 or more" : ""));
+    return value;
+}
+
+/// Adds buffers to an input, with checks that all formats share.
+class input_builder {
+public:
+    explicit input_builder(std::string path, std::string format) : where{std::move(path)} {
+        made.path = where.path;
+        made.format = std::move(format);
+    }
+
+    /// Adds a buffer of a memory. Returns its index.
+    std::size_t add(std::string name, allot::plan_buffer buffer, std::size_t memory = 0) {
+        if (buffer.live.until <= buffer.live.from)
+            where.refuse("upper, " + std::to_string(buffer.live.until) + ", is not above lower, " +
+                         std::to_string(buffer.live.from));
+        if (!allot::is_alignment(buffer.align))
+            where.refuse("the alignment " + std::to_string(buffer.align) + " is not a power of two");
+        if (!allot::checked_add(sum_, buffer.size, sum_))
+            where.refuse("the sum of the sizes up to here exceeds 64 bits");
+        made.buffers.push_back(buffer);
+        made.names.push_back(std::move(name));
+        made.memory_of.push_back(memory);
+        return made.buffers.size() - 1;
+    }
+    /// Adds the row id,lower,upper,size,alignment of a buffer.
+    void add_row(std::size_t buffer, const std::string& id, allot::lifetime live) {
+        const allot::plan_buffer& of = made.buffers[buffer];
+        made.rows.push_back({buffer, id + ',' + std::to_string(live.from) + ',' + std::to_string(live.until) + ',' +
+                                         std::to_string(of.size) + ',' + std::to_string(of.align)});
+    }
+    static constexpr const char* columns = "id,lower,upper,size,alignment";
+
+    place where;
+    input made;
+
+private:
+    std::uint64_t sum_ = 0;
+};
+
+/// Returns a name as the id of a row, without the characters that a table does not permit.
+[[nodiscard]] inline std::string id_of(std::string name) {
+    std::replace_if(
+        name.begin(), name.end(), [](char c) { return c == ',' || c == '"' || c == '\n' || c == '\r'; }, '_');
+    return name;
+}
 
 }  // namespace planner

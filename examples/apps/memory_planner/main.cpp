@@ -4,15 +4,11 @@
 //     memory_planner --capacity 1MiB --out plan.csv --svg plan.svg buffers.csv
 //
 // See `memory_planner --help`, and README.md for the formats.
-#include "csv.hpp"
-#include "network_input.hpp"
+#include "formats.hpp"
 #include "picture.hpp"
 #include "report.hpp"
 #include "task.hpp"
 #include "watcher.hpp"
-#ifdef ALLOT_PLAN_JSON
-#include "capture.hpp"
-#endif
 
 #include <fstream>
 #include <iostream>
@@ -51,25 +47,6 @@ Exit status: 0 if a plan fits and the validator accepts it; 1 if no plan that fi
 that cannot be planned, or a file that cannot be written; 3 if the validator rejects the plan.
 )";
 
-[[nodiscard]] bool ends_with(const std::string& text, std::string_view end) {
-    return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
-[[nodiscard]] input read(const std::string& path) {
-    if (ends_with(path, ".onnx"))
-        throw input_error{path + ": ONNX is not supported here; ./dev plan converts it to a network first"};
-    if (ends_with(path, ".network")) return input_of(demo::load(path), path);
-    if (ends_with(path, ".json")) {
-#ifdef ALLOT_PLAN_JSON
-        return read_capture(demo::text_of(path), path);
-#else
-        throw input_error{path +
-                          ": this program was built without nlohmann's JSON library (Debian: nlohmann-json3-dev)"};
-#endif
-    }
-    return csv_reader{path}.read(demo::text_of(path));
-}
-
 template <class Write>
 void write_file(const std::string& path, Write write) {
     std::ofstream file{path, std::ios::binary};
@@ -77,11 +54,18 @@ void write_file(const std::string& path, Write write) {
     if (!file.flush()) throw std::runtime_error{path + ": cannot be written"};
 }
 
+void write_out(std::ostream& out, const options& chosen, const input& given, const outcome& made) {
+    if (!chosen.out.ends_with(".json")) return write_table(out, given, made);
+#ifdef ALLOT_PLAN_JSON
+    write_plan(out, given, made);
+#endif
+}
+
 [[nodiscard]] int run(const options& chosen) {
-    input given = read(chosen.file);
+    input given = read_input(demo::text_of(chosen.file), chosen.file);
     apply(chosen, given);
 
-    watcher watched{given, chosen.budget, is_spread(given, chosen)};
+    watcher watched{given, chosen.budget, is_spread(given)};
     outcome made =
         plan_chosen(given, chosen, [&](std::size_t memory, allot::plan_progress now) { return watched(memory, now); });
     made.seconds = watched.seconds();
@@ -95,7 +79,7 @@ void write_file(const std::string& path, Write write) {
     // plan.
     if (!chosen.svg.empty()) write_file(chosen.svg, [&](std::ostream& out) { picture{given, made}.write(out); });
     if (!chosen.out.empty() && made.fits())
-        write_file(chosen.out, [&](std::ostream& out) { write_table(out, given, made); });
+        write_file(chosen.out, [&](std::ostream& out) { write_out(out, chosen, given, made); });
     write_line(chosen.json ? std::cerr : std::cout, given, made);
     if (chosen.json) write_json(std::cout, given, made);
     if (!std::cout.flush()) throw std::runtime_error{"standard output cannot be written"};

@@ -11,6 +11,7 @@ namespace planner {
 [[nodiscard]] inline input input_of(const demo::network& net, std::string path) {
     input made;
     made.path = std::move(path);
+    made.format = "a network";
     made.columns = "id,lower,upper,size";
     for (const demo::tensor& each : net.tensors) {
         const std::size_t id = made.buffers.size();

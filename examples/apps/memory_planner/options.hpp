@@ -110,6 +110,11 @@ using demo::usage_error;
     if (chosen.file.empty()) throw usage_error{"no file is given"};
     if (chosen.moves && chosen.memories.size() < 2)
         throw usage_error{"--moves needs several memories; give --memory for each"};
+    if (chosen.out.ends_with(".json") && (chosen.pages || chosen.moves))
+        throw usage_error{"a plan in JSON has one offset for each buffer; with --pages or --moves, write a table"};
+#ifndef ALLOT_PLAN_JSON
+    if (chosen.out.ends_with(".json")) throw usage_error{"this program was built without nlohmann's JSON library"};
+#endif
     if (chosen.capacity && !chosen.memories.empty())
         throw usage_error{"--capacity cannot be given with --memory, which states the size"};
     if (chosen.pages && !chosen.memories.empty())

@@ -87,8 +87,9 @@ public:
         for (const allot::plan_fixed& each : whole.fixed)
             if (becomes[each.buffer] != none) fixed_.push_back({becomes[each.buffer], each.offset});
         const auto keep_pairs = [&](const std::vector<allot::plan_pair>& from, std::vector<allot::plan_pair>& to) {
-            for (const allot::plan_pair& each : from)  // both are in the same memory
-                if (becomes[each.first] != none) to.push_back({becomes[each.first], becomes[each.second]});
+            for (const allot::plan_pair& each : from)  // buffers in two memories are apart
+                if (becomes[each.first] != none && becomes[each.second] != none)
+                    to.push_back({becomes[each.first], becomes[each.second]});
         };
         keep_pairs(whole.together, together_);
         keep_pairs(whole.apart, apart_);
@@ -218,21 +219,20 @@ inline void add_memories(outcome& made, const input& given, allot::plan_status s
 /// Chooses a memory and an offset for every buffer of an input, with a low total cost of spilled bytes.
 /// `watch(memory, allot::plan_progress)` receives costs, and ends the work by returning true.
 template <class Watch>
-[[nodiscard]] outcome spread(input& given, const std::vector<memory>& over, bool until_stopped, Watch watch) {
-    const std::vector<allot::plan_memory> memories = costs_of(over);
+[[nodiscard]] outcome spread(input& given, bool until_stopped, Watch watch) {
+    const std::vector<allot::plan_memory> memories = costs_of(given.memories);
     const allot::plan_problem buffers{given.buffers, given.revivals, given.fixed, given.together, given.apart};
     allot::memories_options options;
     if (until_stopped) options.effort = std::uint64_t{1} << 60;
-    const auto plan =
-        allot::plan_memories({.buffers = buffers, .memories = memories}, options,
-                             [&](allot::memories_progress now) { return watch(0, {now.cost, now.bound}); });
+    const allot::memories_problem problem{buffers, memories, given.uses, given.allowed};
+    const auto plan = allot::plan_memories(
+        problem, options, [&](allot::memories_progress now) { return watch(0, {now.cost, now.bound}); });
     if (!plan) refuse(given, plan.error());
     if (plan->unplaced != 0)
         throw no_room{given.path + ": " + to_string(plan->status) + ": " + std::to_string(plan->unplaced) + " of " +
                       std::to_string(given.buffers.size()) +
                       " buffers do not fit these memories; the most bytes are live at step " +
                       std::to_string(plan->step)};
-    given.memories = over;
     outcome made;
     made.spilled = plan->spilled;
     made.cost = spread_cost{plan->cost, plan->bound};
@@ -257,11 +257,13 @@ template <class Watch>
 
 /// Like `spread`, but buffers may move between memories. The input becomes one of pieces, with a row for each piece.
 template <class Watch>
-[[nodiscard]] outcome spread_with_moves(input& given, const std::vector<memory>& over, bool until_stopped,
-                                        Watch watch) {
-    const std::vector<allot::plan_memory> memories = costs_of(over);
+[[nodiscard]] outcome spread_with_moves(input& given, bool until_stopped, Watch watch) {
+    if (!given.revivals.empty() || !given.fixed.empty() || !given.together.empty() || !given.apart.empty())
+        throw input_error{given.path + ": --moves does not support gaps, fixed offsets and pairs of buffers"};
+    const std::vector<allot::plan_memory> memories = costs_of(given.memories);
     const std::vector<allot::plan_access> accesses = accesses_of(given);
-    const allot::moves_problem problem{{.buffers = {.buffers = given.buffers}, .memories = memories}, accesses};
+    const allot::moves_problem problem{
+        {.buffers = {.buffers = given.buffers}, .memories = memories, .allowed = given.allowed}, accesses};
     allot::memories_options options;
     auto plan = allot::plan_moves(problem, options,
                                   [&](allot::memories_progress now) { return watch(0, {now.cost, now.bound}); });
@@ -288,7 +290,7 @@ template <class Watch>
     input pieces;
     pieces.path = given.path;
     pieces.columns = "id,lower,upper,size,alignment";
-    pieces.memories = over;
+    pieces.memories = given.memories;
     for (const allot::plan_piece& piece : plan->pieces) {
         const allot::plan_buffer& buffer = given.buffers[piece.buffer];
         const std::string id = given.rows[piece.buffer].text.substr(0, given.rows[piece.buffer].text.find(','));

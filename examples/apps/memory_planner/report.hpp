@@ -38,8 +38,11 @@ namespace planner {
 }
 
 /// Returns the number of buffers of these rows. With moves, consecutive rows are pieces of one buffer.
-[[nodiscard]] inline std::size_t buffers_among(const outcome& made, std::span<const std::size_t> rows) {
-    if (!made.moves) return rows.size();
+[[nodiscard]] inline std::size_t buffers_among(const input& given, const outcome& made,
+                                               std::span<const std::size_t> rows) {
+    if (!made.moves)
+        return static_cast<std::size_t>(
+            std::count_if(rows.begin(), rows.end(), [&](std::size_t row) { return given.is_real(row); }));
     const auto buffer_of = [&](std::size_t row) { return made.moves->pieces[row].buffer; };
     std::size_t count = 0;
     for (std::size_t at = 0; at != rows.size(); ++at)
@@ -48,7 +51,7 @@ namespace planner {
 }
 /// Returns the number of buffers in all memories.
 [[nodiscard]] inline std::size_t buffers_in(const input& given, const outcome& made) {
-    return made.moves ? made.moves->pieces.back().buffer + 1 : given.buffers.size();
+    return made.moves ? made.moves->pieces.back().buffer + 1 : given.buffers.size() - given.windows;
 }
 /// Returns the numbers of buffers and of their pieces as text.
 [[nodiscard]] inline std::string count_of(const input& given, const outcome& made) {
@@ -81,6 +84,7 @@ inline void write_line(std::ostream& out, const input& given, const outcome& mad
         out << "; cost " << bytes(made.cost->cost) << ", lower bound " << bytes(made.cost->bound)
             << gap_text(made.cost->cost, made.cost->bound);
     if (made.moves) out << "; without moves " << bytes(made.moves->whole_cost);
+    if (given.own_peak) out << "; the plan in the file has " << bytes(*given.own_peak) << " bytes";
     out << "; " << demo::fixed(made.seconds, 2) << " s\n";
 }
 
@@ -95,7 +99,8 @@ inline void write_json(std::ostream& out, const input& given, const outcome& mad
         out << "\"status\": \"" << status << "\", \"peak\": " << plan.peak;
         if (!made.cost) out << ", \"lower_bound\": " << plan.bound << ", \"gap\": " << share(plan.peak, plan.bound);
     };
-    out << "{\"file\": " << demo::quoted(given.path) << ", \"buffers\": " << buffers_in(given, made) << ", ";
+    out << "{\"file\": " << demo::quoted(given.path) << ", \"format\": " << demo::quoted(given.format)
+        << ", \"buffers\": " << buffers_in(given, made) << ", ";
     if (made.moves) out << "\"pieces\": " << made.moves->pieces.size() << ", ";
     fields(sum_of(made));
     if (made.pages) out << ", \"page_size\": " << made.pages->page_size << ", \"pages\": " << made.pages->count;
@@ -112,12 +117,13 @@ inline void write_json(std::ostream& out, const input& given, const outcome& mad
                 << ", \"to\": " << each.to << ", \"bytes\": " << each.size << "}";
         out << "]";
     }
+    if (given.own_peak) out << ", \"own_peak\": " << *given.own_peak;
     out << ", \"memories\": [";
     for (std::size_t m = 0; m != given.memories.size(); ++m) {
         out << (m == 0 ? "" : ", ") << "{\"name\": " << demo::quoted(given.memories[m].name) << ", \"capacity\": ";
         if (given.memories[m].capacity == unlimited) out << "null";
         else out << given.memories[m].capacity;
-        out << ", \"buffers\": " << buffers_among(made, made.memories[m].buffers) << ", ";
+        out << ", \"buffers\": " << buffers_among(given, made, made.memories[m].buffers) << ", ";
         if (made.moves) out << "\"pieces\": " << made.memories[m].buffers.size() << ", ";
         fields(made.memories[m].plan);
         out << ", \"step\": " << made.memories[m].plan.step << "}";

@@ -9,9 +9,33 @@
 
 namespace planner {
 
-/// Returns whether the memories of the options are for all buffers.
-[[nodiscard]] inline bool is_spread(const input& given, const options& chosen) {
-    return given.memories.size() == 1 && chosen.memories.size() > 1;
+/// Returns whether the plan chooses among several memories for each buffer.
+[[nodiscard]] inline bool is_spread(const input& given) { return given.chooses && given.memories.size() > 1; }
+
+[[nodiscard]] inline std::size_t memory_called(const input& given, const std::string& name) {
+    for (std::size_t m = 0; m != given.memories.size(); ++m)
+        if (given.memories[m].name == name) return m;
+    return given.memories.size();
+}
+
+/// Turns the names of permitted memories into positions.
+inline void resolve_names(input& given) {
+    if (given.named_memories.empty()) return;
+    std::vector<std::uint64_t> bits;
+    for (const std::string& name : given.named_memories) {
+        const std::size_t m = memory_called(given, name);
+        if (m == given.memories.size())
+            throw usage_error{given.path + " restricts buffers to the memory \"" + name + "\"; give --memory " + name +
+                              ":BYTES"};
+        bits.push_back(std::uint64_t{1} << m);
+    }
+    for (std::size_t i = 0; i != given.allowed.size(); ++i) {
+        if (given.allowed[i] == every_memory) continue;
+        std::uint64_t allowed = 0;
+        for (std::size_t k = 0; k != bits.size(); ++k)
+            if (given.allowed[i] >> k & 1) allowed |= bits[k];
+        given.allowed[i] = allowed;
+    }
 }
 
 /// Applies the memories and the alignment of the options.
@@ -22,14 +46,21 @@ inline void apply(const options& chosen, input& given) {
             throw usage_error{"the file has several memories; give --memory NAME:BYTES instead of --capacity"};
         given.memories[0].capacity = *chosen.capacity;
     }
-    if (given.memories.size() == 1 && chosen.memories.size() == 1) given.memories[0].name = chosen.memories[0].name;
-    if (is_spread(given, chosen)) return;
-    for (const memory& wanted : chosen.memories) {
-        const auto found = std::find_if(given.memories.begin(), given.memories.end(),
-                                        [&](const memory& m) { return m.name == wanted.name; });
-        if (found == given.memories.end()) throw usage_error{given.path + " has no memory \"" + wanted.name + "\""};
-        found->capacity = wanted.capacity;
+    if (given.memories.size() == 1 && chosen.memories.size() > 1) {
+        if (!given.memories[0].reserved.empty())
+            throw usage_error{given.path + " has reserved bytes, so it cannot be spread over several memories"};
+        given.memories = chosen.memories;
+        given.chooses = true;
+    } else {
+        if (given.memories.size() == 1 && chosen.memories.size() == 1) given.memories[0].name = chosen.memories[0].name;
+        for (const memory& wanted : chosen.memories) {
+            const std::size_t m = memory_called(given, wanted.name);
+            if (m == given.memories.size()) throw usage_error{given.path + " has no memory \"" + wanted.name + "\""};
+            given.memories[m].capacity = wanted.capacity;
+            if (wanted.cost) given.memories[m].cost = wanted.cost;
+        }
     }
+    resolve_names(given);
 }
 
 /// Plans an input to which the options were applied. With a budget, it plans until `watch(memory,
@@ -37,12 +68,12 @@ inline void apply(const options& chosen, input& given) {
 template <class Watch>
 [[nodiscard]] outcome plan_chosen(input& given, const options& chosen, Watch watch) {
     const bool until_stopped = chosen.budget.has_value();
-    if (chosen.moves && !is_spread(given, chosen))
+    if (chosen.moves && !is_spread(given))
         throw usage_error{given.path + " assigns buffers to memories itself; --moves cannot be used with it"};
     if (chosen.pages) return in_pages(given, *chosen.pages, until_stopped, watch);
-    if (!is_spread(given, chosen)) return plan_input(given, until_stopped, watch);
-    return chosen.moves ? spread_with_moves(given, chosen.memories, until_stopped, watch)
-                        : spread(given, chosen.memories, until_stopped, watch);
+    if (!is_spread(given)) return plan_input(given, until_stopped, watch);
+    return chosen.moves ? spread_with_moves(given, until_stopped, watch)
+                        : spread(given, until_stopped, watch);
 }
 
 /// Returns the mistake in the plan as a sentence; empty if it is valid.

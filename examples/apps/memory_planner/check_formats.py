@@ -1,0 +1,422 @@
+#!/usr/bin/python3
+"""Tests the formats that memory_planner reads and writes.
+
+    check_formats.py PROGRAM [json]      json: the program was built with a JSON library
+
+Expected lifetimes and sizes are written by hand from the documentation of each format (docs/plan-files.md).
+"""
+
+import copy
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+import check
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+HEAD = "id,lower,upper,size"
+
+
+class Formats(check.Planner):
+    def plan(self, path, *arguments):
+        """Returns the output as JSON, and the rows of the plan."""
+        out = self.folder / "out.csv"
+        done = self.run_it("--json", "--out", str(out), *arguments, str(path))
+        return json.loads(done.stdout), self.rows(out)
+
+    def lives(self, path, *arguments):
+        return {row["id"]: (int(row["lower"]), int(row["upper"]), int(row["size"])) for row in self.plan(path, *arguments)[1]}
+
+
+class Columns(Formats):
+    def test_any_order_and_all_names(self):
+        for first, begin in (("id", "lower"), ("buffer", "begin"), ("buffer_id", "start")):
+            names = [("size", "8"), (first, "a"), ("upper", "4"), ("alignment", "16"), (begin, "2")]
+            for chance in range(5):
+                random.Random(chance).shuffle(names)
+                text = ",".join(name for name, _ in names) + "\n" + ",".join(value for _, value in names) + "\n"
+                told, rows = self.plan(self.table(text))
+                self.assertEqual((told["peak"], told["status"], told["format"]), (8, "optimal", "a table"))
+                self.assertEqual(rows, [{**dict(names), "offset": "0"}])
+
+    def test_the_last_step_of_end_is_included(self):
+        rows = ["a,0,2,5", "b,3,4,5", "c,2,3,5"]  # c meets both of the others
+        self.assertEqual(self.plan(self.table("\n".join(["id,begin,end,size", *rows])))[0]["peak"], 10)
+        self.assertEqual(self.plan(self.table("\n".join(["id,begin,upper,size", *rows[:2]])))[0]["peak"], 5)
+        self.refused(self.table("id,lower,end,size\na,0,9223372036854775807,1\n"), 2, "end is too large")
+
+    def test_other_buffers_use_the_bytes_in_a_gap(self):
+        text = HEAD + ",gaps\na,0,9,100,2-4 6-7\nb,2,4,80,\nc,6,7,100,\n"
+        self.assertEqual(self.plan(self.table(text))[0]["peak"], 100)
+        self.assertEqual(self.plan(self.table(text.replace("b,2,4", "b,2,5")))[0]["peak"], 180)
+        inclusive = "id,lower,end,size,gaps\na,0,8,100,2-3 6-6\nb,2,3,80,\nc,6,6,100,\n"
+        self.assertEqual(self.plan(self.table(inclusive))[0]["peak"], 100)
+
+    def test_a_window_stays_in_use_during_its_gap(self):
+        for window, peak in [("", 100), ("@0:20", 100), ("@0:30", 110), ("@40:40", 100)]:
+            text = f"{HEAD},gaps\na,0,9,100,2-4{window}\nb,2,4,80,\n"
+            told, rows = self.plan(self.table(text))
+            self.assertEqual((told["peak"], told["buffers"], len(rows)), (peak, 2, 2), window)
+        rows = {row["id"]: int(row["offset"]) for row in self.plan(self.table(HEAD + ",gaps\na,0,9,100,2-4@0:20\nb,2,4,80,\n"))[1]}
+        self.assertTrue(rows["b"] >= rows["a"] + 20 or rows["b"] + 80 <= rows["a"])
+
+    def test_random_gaps(self):
+        chance = random.Random(11)
+        for _ in range(6):
+            lines, lives = [], {}
+            for i in range(40):
+                lower = chance.randrange(30)
+                begin, end, upper = sorted(chance.sample(range(lower + 1, lower + 20), 3))
+                size, window = chance.randrange(1, 500), None
+                if chance.random() < 0.4:
+                    window = chance.randrange(1, size + 1)
+                lines.append(f"b{i},{size},{lower},{upper},{begin}-{end}" + (f"@0:{window}" if window else ""))
+                lives[f"b{i}"] = [(lower, begin, size), (end, upper, size)] + ([(begin, end, window)] if window else [])
+            told, rows = self.plan(self.table("\n".join(["id,size,lower,upper,gaps", *lines])))
+            places = {row["id"]: int(row["offset"]) for row in rows}
+            pieces = [(name, *life) for name, parts in lives.items() for life in parts]
+            for i, (one, begin, end, size) in enumerate(pieces):
+                self.assertLessEqual(places[one] + size, told["peak"])
+                for other, begin2, end2, size2 in pieces[:i]:
+                    if one != other and begin < end2 and begin2 < end:
+                        self.assertTrue(places[one] + size <= places[other] or places[other] + size2 <= places[one], (one, other))
+
+    def test_offsets_are_kept_and_a_plan_can_be_read_again(self):
+        told, rows = self.plan(self.table("offset,id,lower,upper,size\n96,a,0,3,10\n,b,0,3,50\n7,c,3,5,60\n"))
+        self.assertEqual({row["id"]: row["offset"] for row in rows if row["id"] != "b"}, {"a": "96", "c": "7"})
+        self.assertEqual(told["peak"], 106)
+        again = self.folder / "again.csv"
+        shutil.copy(self.folder / "out.csv", again)
+        self.assertEqual(self.plan(again)[1], rows)
+        self.assertIn("buffer b", self.run_it(self.table(HEAD + ",offset\na,0,3,10,0\nb,0,3,10,4\n"), exits_with=2).stderr)
+
+    def test_memories_of_buffers(self):
+        text = HEAD + ",memories,uses,cost\na,0,9,60,,,\nb,0,9,60,slow,,\nc,0,9,50,fast slow,2,1\nd,0,9,50,,1,9\ne,0,9,20,fast,,\n"
+        both = ("--memory", "fast:70", "--memory", "slow:1KiB")
+        told, rows = self.plan(self.table(text), *both)
+        self.assertEqual({row["id"]: row["memory"] for row in rows}, {"a": "slow", "b": "slow", "c": "slow", "d": "fast", "e": "fast"})
+        self.assertEqual(told["cost"], 60 + 60 + 100)
+        shutil.copy(self.folder / "out.csv", self.folder / "again.csv")
+        self.assertEqual(self.plan(self.folder / "again.csv", *both)[1], rows)  # with memory and offset
+        self.assertIn('restricts buffers to the memory "slow"; give --memory slow:BYTES',
+                      self.run_it("--memory", "fast:70", self.table(text), exits_with=2).stderr)
+        self.run_it("--memory", "fast:1KiB", self.table(HEAD + ",memory\na,0,9,60,fast\n"))
+        done = self.run_it(*both, self.table(HEAD + ",memory\na,0,9,71,fast\nb,0,9,9,slow\n"), exits_with=1)
+        self.assertIn("infeasible: 1 of 2 buffers", done.stdout)
+
+    def test_weights_decide_what_spills(self):
+        for weights, spilled in [("uses,cost\na,0,9,60,1,5\nb,0,9,60,4,1", "b"), ("uses,cost\na,0,9,60,1,3\nb,0,9,60,4,1", "a")]:
+            rows = self.plan(self.table(f"{HEAD},{weights}\n"), "--memory", "fast:100", "--memory", "slow:100")[1]
+            self.assertEqual([row["id"] for row in rows if row["memory"] == "slow"], [spilled])
+
+    def test_what_is_refused(self):
+        form = 'the gap "{}" does not have the form LOWER-UPPER'.format
+        for columns, row, reason in [
+            ("gaps", "a,0,9,8,3", form("3") + " or LOWER-UPPER@BEGIN:END"),
+            ("gaps", "a,0,9,8,3-5@1", form("3-5@1") + "@BEGIN:END"),
+            ("gaps", "a,0,9,8,x-5", 'the begin of a gap, "x", is not an integer'),
+            ("gaps", "a,0,9,8,5-5", 'the gap "5-5" has no steps'),
+            ("gaps", "a,0,9,8,5-10", "the gap from 5 up to 10 is outside the lifetime, or overlaps another gap"),
+            ("gaps", "a,0,9,8,3-5 4-6", "the gap from 4 up to 6 is outside the lifetime, or overlaps another gap"),
+            ("gaps", "a,0,9,8,0-9", "the gaps leave no lifetime"),
+            ("gaps", "a,0,9,8,3-5@0:9", 'the window of the gap "3-5@0:9" is not a part of the buffer'),
+            ("gaps", "a,0,9,8,3-5@2:4", 'the window of the gap "3-5@2:4" begins at byte 2; plans support only windows that '
+             "begin at byte 0"),
+            ("offset", "a,0,9,8,-1", 'offset, "-1", is not an integer of 0 or more'),
+            ("uses", "a,0,9,8,x", 'uses, "x", is not an integer of 0 or more'),
+            ("uses,cost", "a,0,9,8,9999999999,9999999999", "uses times cost exceeds 64 bits"),
+            ("memories", "a,0,9,8," + " ".join(f"m{i}" for i in range(65)), "the table names more than 64 memories"),
+        ]:
+            with self.subTest(row=row):
+                self.refused(self.table(f"{HEAD},{columns}\n{row}\n"), 2, reason)
+
+    def test_gaps_do_not_move(self):
+        path = self.table(HEAD + ",gaps\na,0,9,60,3-5\n")
+        done = self.run_it("--moves", "--memory", "fast:100", "--memory", "slow:1KiB", path, exits_with=2)
+        self.assertIn("--moves does not support gaps", done.stderr)
+
+
+class Xla(Formats):
+    SAMPLE = HERE / "samples" / "loop-xla.txt"
+
+    def test_values_of_temporary_allocations(self):
+        told, rows = self.plan(self.SAMPLE)
+        self.assertEqual((told["format"], told["peak"], told["own_peak"]), ("a buffer assignment of XLA", 2052, 2112))
+        self.assertEqual({row["id"]: (row["lower"], row["upper"]) for row in rows},
+                         {"start{}": ("1", "5"), "state{1}": ("4", "8"), "counter{}": ("2", "10"), "product{}": ("6", "9"),
+                          "next{}": ("7", "12")})
+        places = {row["id"]: row["offset"] for row in rows}
+        self.assertEqual(len({places["start{}"], places["state{1}"], places["next{}"]}), 1)  # the state of the loop
+        self.judge([row for row in rows if row["id"] not in ("start{}", "state{1}")], 2052)
+
+    def test_two_files(self):
+        whole = self.SAMPLE.read_text()
+        cut = whole.index("HloLiveRange")
+        first, second = self.file("m-buffer-assignment.txt", whole[:cut]), self.file("m-live-range.txt", whole[cut:])
+        for path in (first, second):
+            self.assertEqual(self.plan(path)[0]["peak"], 2052)
+        Path(second).unlink()
+        self.assertRegex(self.run_it(first, exits_with=2).stderr, r"-assignment.txt:\d+: the live ranges .* in the file NAME-live-range.txt")
+        done = self.run_it(self.file("n-live-range.txt", whole[cut:]), exits_with=2)
+        self.assertRegex(done.stderr, r"n-live-range.txt:\d+: the buffer assignment is missing")
+
+    def test_memory_spaces_are_planned_separately(self):
+        text = self.SAMPLE.read_text().replace("size 1024, output shape is |f32[16,16]|, maybe-live-out",
+                                               "size 1024, color 1, preallocated-temp")
+        told = self.plan(self.file("x.txt", text))[0]
+        self.assertEqual([(m["name"], m["peak"]) for m in told["memories"]], [("color 1", 1024), ("temporary", 2052)])
+
+    def test_what_is_refused(self):
+        whole = self.SAMPLE.read_text()
+        for old, new, line, reason in [
+            ("product{}:6-8\n", "", 10, "the value product{} has no live range"),
+            ("product{}:6-8\n", "product{}:6-8\n    product{}:1-2\n", 25, "the value product{} has two live ranges"),
+            ("product{}:6-8", "product{}:6-5", 24, "the last step, 5, is not one of 6 and later"),
+            ("product{}:6-8", "product{}:6", 24, "the live range does not have the form NAME{INDEX}:FIRST-LAST"),
+            ("<7 product @0>", "<7 next @0>", 11, "the value next{} is assigned twice"),
+            ("(size=4,offset=2048)", "(size=4,offset=)", 9, 'the number after "offset=", "", is not an integer of 0 or more'),
+            ("(size=4,offset=2048)", "(size=4,offset=8)", 9, "the value counter{} shares bytes with start{} at another offset, "
+             "which plans do not support"),
+            ("size 2112, preallocated-temp", "size 2112", 29, 'no allocation is "preallocated-temp", so there is nothing to plan'),
+            ("allocation 2: size 2112", "allocation 2: 2112", 6, 'the line has no ": size NUMBER"'),
+        ]:
+            with self.subTest(new=new):
+                self.assertIn(old, whole)
+                path = self.file("x.txt", whole.replace(old, new))
+                text = self.run_it(path, exits_with=2).stderr
+                self.assertRegex(text, r"x\.txt:\d+: " + re.escape(reason) + r"\n$")
+                if line < 25:
+                    self.assertIn(f"x.txt:{line}: ", text)
+
+
+class Mlir(Formats):
+    def function(self, *lines):
+        return self.file("f.mlir", "\n".join(["func.func @f(%in: memref<8xf32>, %n: index) {", *lines, "return", "}"]) + "\n")
+
+    def test_the_samples(self):
+        told, rows = self.plan(HERE / "samples" / "two_layers.mlir")
+        self.assertEqual(told["format"], "MLIR")
+        # The steps are the lines with an operation; constants are steps too.
+        self.assertEqual([(r["id"], r["lower"], r["upper"], r["size"], r["alignment"], r["memory"]) for r in rows],
+                         [("%first", "4", "9", "512", "64", "@layers"), ("%second", "7", "15", "512", "64", "@layers"),
+                          ("%part", "12", "15", "32", "1", "@layers"), ("%shared", "15", "16", "16", "1", "@layers 3")])
+        self.assertEqual(self.lives(HERE / "samples" / "iree_slices.mlir"),
+                         {"%0#1": (0, 2, 512), "%0#2": (1, 4, 100), "%0#3": (2, 5, 512)})
+        self.assertEqual(self.plan(HERE / "samples" / "iree_slices.mlir")[0]["peak"], 612)
+
+    def test_lifetimes(self):
+        alloc, use, free = "%a = memref.alloc() : memref<4xi8>", '"t.use"(%a) : (memref<4xi8>) -> ()', "memref.dealloc %a : memref<4xi8>"
+        other = '"t.other"() : () -> ()'
+        for lines, expected in [
+            ([alloc], (0, 1)),
+            ([alloc, other, use, other], (0, 3)),
+            ([other, alloc, other, use, other, free], (1, 5)),          # up to the deallocation
+            ([alloc, "%b = memref.cast %a : memref<4xi8> to memref<?xi8>", other, '"t.use"(%b) : (memref<?xi8>) -> ()'], (0, 4)),
+            ([alloc, "%b = memref.load %a[%n] : memref<4xi8>", other, '"t.use"(%b) : (i8) -> ()'], (0, 2)),  # a number
+            ([alloc, "scf.for %i = %n to %n step %n {", use, other, "}", other], (0, 4)),  # up to the end of the loop
+            ([alloc, "scf.if %c {", use, "} else {", other, "}", other], (0, 3)),
+            ([alloc, "%r = scf.for %i = %n to %n step %n iter_args(%x = %a) -> (memref<4xi8>) {", other, "scf.yield %x : memref<4xi8>",
+              "}", other, '"t.use"(%r) : (memref<4xi8>) -> ()'], (0, 6)),
+            (["%r = scf.if %c -> (memref<4xi8>) {", alloc, "scf.yield %a : memref<4xi8>", "} else {", "scf.yield %in : memref<8xf32>", "}",
+              "scf.for %i = %n to %n step %n {", "scf.if %c {", '"t.use"(%r) : (memref<4xi8>) -> ()', "}", other, "}", other], (1, 9)),
+            ([alloc, '"t.text"() {s = "%a }{ \\" ( // no"} : () -> ()  // %a', other], (0, 2)),
+        ]:
+            with self.subTest(lines=lines):
+                self.assertEqual(self.lives(self.function(*lines)), {"%a": (*expected, 4)})
+        returned = self.file("f.mlir", f"func.func @f() -> memref<4xi8> {{\n{alloc}\n{other}\n{other}\nreturn %a : memref<4xi8>\n}}\n")
+        self.assertEqual(self.lives(returned), {"%a": (0, 4, 4)})
+
+    def test_sizes_of_types(self):
+        for kind, size in [("memref<f64>", 8), ("memref<3x5xi8>", 15), ("memref<7xi1>", 7), ("memref<2xi24>", 8), ("memref<3xi33>", 24),
+                           ("memref<2xindex>", 16), ("memref<5xbf16>", 10), ("memref<2xcomplex<f32>>", 16), ("memref<2xvector<3xf32>>", 32),
+                           ("memref<2xvector<2x3xi8>>", 16), ("memref<0x5xf32>", 0), ("memref<4xf8E4M3FN>", 4)]:
+            with self.subTest(kind=kind):
+                self.assertEqual(self.lives(self.function(f"%a = memref.alloc() : {kind}"))["%a"][2], size)
+        told = self.plan(self.function("%c = arith.constant 6 : index", "%a = memref.alloc(%c, %c) : memref<?x2x?xf16, #gpu.address_space<workgroup>>"))[0]
+        self.assertEqual([(m["name"], m["peak"]) for m in told["memories"]], [("@f #gpu.address_space<workgroup>", 144)])
+
+    def test_functions_are_planned_separately(self):
+        text = "".join(f"func.func @{name}() {{\n%a = memref.alloc() : memref<{size}xi8>\nreturn\n}}\n" for name, size in (("f", 5), ("g", 7)))
+        told = self.plan(self.file("x.mlir", "module {\n" + text + "}\n"))[0]
+        self.assertEqual([(m["name"], m["peak"]) for m in told["memories"]], [("@f", 5), ("@g", 7)])
+
+    def test_what_is_refused(self):
+        alloc = "%a = memref.alloc() : memref<4xi8>"
+        for lines, line, reason in [
+            (["%a = memref.alloc(%n) : memref<?xi8>"], 2, "the size %n is not a constant (arith.constant) of this function"),
+            (["%a = memref.alloc() : memref<?xi8>"], 2, 'the number of sizes is not that of the dimensions "?"'),
+            (["%a = memref.alloc() : memref<4x!tensor>"], 2, 'the element type "!tensor" has an unknown size'),
+            (["%a = memref.alloc() : memref<4xi8, strided<[2]>>"], 2,
+             "the layout strided<[2]> of an allocation is not supported; use the identity layout"),
+            (["%a = memref.alloc() : memref<9999999999x9999999999xi8>"], 2, "the size of the buffer exceeds 64 bits"),
+            (["%a = memref.alloc() {alignment = 3 : i64} : memref<4xi8>"], 2, "the alignment 3 is not a power of two"),
+            ([alloc, "memref.dealloc %a : memref<4xi8>", "memref.dealloc %a : memref<4xi8>"], 4, "the buffer %a is deallocated twice"),
+            ([alloc, "memref.dealloc %a : memref<4xi8>", "t.use %a : memref<4xi8>"], 4, "the buffer %a is used after its memref.dealloc"),
+            ([alloc, "cf.br ^bb1", "^bb1:"], 4, "the function has several blocks, whose order of execution is unknown; structured control "
+             "flow (scf) is supported"),
+            (["%r = scf.for %i = %n to %n step %n iter_args(%x = %in) -> (memref<4xi8>) {", alloc, "scf.yield %a : memref<4xi8>", "}"], 4,
+             "the buffer %a leaves an iteration of its loop, so that one place is not sufficient"),
+            (["scf.parallel (%i) = (%n) to (%n) step (%n) {", alloc, "}"], 3,
+             "an allocation inside scf.parallel needs one buffer for each of its iterations"),
+            ([alloc, "%t = async.execute {", "t.use %a : memref<4xi8>", "}", "async.await %a"], 6,
+             "an asynchronous operation uses a buffer, and its end is unknown"),
+            ([alloc, "memref.store %a, %in[%n] : memref<1xmemref<4xi8>>"], 3, "a buffer is stored in another one, so that its uses are unknown"),
+            (['"t.op"() ({', '"memref.alloc"() : () -> memref<4xi8>', "}) : () -> ()"], 2,
+             "an allocation is inside the text of another operation; print the file without --mlir-print-op-generic"),
+            (["%0:2 = stream.resource.pack slices({", "[0, 1] = %n", "}) : index"], 2, "the size %n is not a constant (arith.constant) of this function"),
+            (["%0:2 = stream.resource.pack slices({", "[0 1] = %n", "}) : index"], 2, "slice 1 does not have the form [FIRST, LAST] = %BYTES"),
+            (["t.op {"], 4, "a brace is never closed"),
+            (["t.op ("], 4, "a parenthesis is never closed"),
+            (["}", "}"], 3, "a brace closes nothing"),
+            (["t.op"], 4, "the file has neither memref.alloc nor stream.resource.pack"),
+        ]:
+            with self.subTest(lines=lines):
+                self.refused(self.function(*lines), line, reason)
+
+
+class Recordings(Formats):
+    def test_blocks_of_a_trace_are_buffers(self):
+        told, rows = self.plan(ROOT / "benchmarks" / "traces" / "gpu50.altr")
+        self.assertEqual(told["format"], "a trace")
+        self.judge(rows, told["peak"])
+        most = max(sum(int(r["size"]) for r in rows if int(r["lower"]) <= int(t["lower"]) < int(r["upper"])) for t in rows)
+        self.assertGreaterEqual(told["lower_bound"], most)
+
+
+class Content(Formats):
+    def test_the_content_decides(self):
+        samples = [HERE / "five.csv", HERE / "samples" / "two_layers.mlir", HERE / "samples" / "loop-xla.txt",
+                   ROOT / "examples" / "apps" / "network_demo" / "alexnet.network", ROOT / "benchmarks" / "traces" / "gpu50.altr"]
+        for sample in samples:
+            expected = json.loads(self.run_it("--json", str(sample)).stdout)
+            for name in ("x", "x.json", "x.csv"):
+                shutil.copy(sample, self.folder / name)
+                told = json.loads(self.run_it("--json", str(self.folder / name)).stdout)
+                self.assertEqual((told["format"], told["peak"]), (expected["format"], expected["peak"]), name)
+
+    def test_binary_files(self):
+        for content, what in [(b"\x1c\0\0\0TFL3", "a TensorFlow Lite model"), (b"\x1c\0\0\0ET12", "an ExecuTorch program"),
+                              (b"\x80\x04\x95\0", "a Python pickle"), (b"\x08\x07\x12\0", "a binary file, perhaps ONNX,"),
+                              (b"\0", "a binary file, perhaps ONNX,")]:
+            done = self.run_it(self.file("x", content), exits_with=2)
+            self.assertEqual(done.stderr, f"{self.folder}/x: {what} is not supported here; ./dev plan converts models and snapshots first\n")
+        self.assertIn("a snapshot of allot has no lifetimes", self.run_it(self.file("x", b"ALSN1\0"), exits_with=2).stderr)
+
+
+class Json(Formats):
+    SAMPLE = HERE / "samples" / "problem.json"
+
+    def validate(self, made):
+        if jsonschema is None:
+            return print("skipped: jsonschema is not installed, so the schema is not checked")
+        schema = json.loads((HERE / "plan.schema.json").read_text(encoding="utf-8"))
+        jsonschema.Draft202012Validator.check_schema(schema)
+        return jsonschema.validate(made, schema, cls=jsonschema.Draft202012Validator)
+
+    def problem(self, change):
+        whole = copy.deepcopy(json.loads(self.SAMPLE.read_text()))
+        change(whole)
+        return self.file("problem.json", json.dumps(whole, indent=1))
+
+    def test_a_problem_and_its_plan(self):
+        self.validate(json.loads(self.SAMPLE.read_text()))
+        out = self.folder / "plan.json"
+        told = json.loads(self.run_it("--json", "--out", str(out), str(self.SAMPLE)).stdout)
+        self.assertEqual((told["format"], told["own_peak"], told["cost"]), ("a problem in JSON", 16384, 3 * 4096))
+        plan = json.loads(out.read_text())
+        self.validate(plan)
+        placed = {each["id"]: (each["memories"], each["offset"]) for each in plan["buffers"]}
+        self.assertEqual(placed["weights"], (["slow"], 0))
+        self.assertEqual(placed["input"], placed["output"])
+        self.assertNotEqual(placed["state"], placed["copy"])
+        self.run_it("--out", str(self.folder / "again.json"), str(out))
+        self.assertEqual(json.loads((self.folder / "again.json").read_text()), plan)
+
+    def test_every_format_becomes_json(self):
+        out = self.folder / "plan.json"
+        network = str(ROOT / "examples" / "apps" / "network_demo" / "alexnet.network")
+        for sample in (str(HERE / "five.csv"), network, str(HERE / "samples" / "two_layers.mlir"), str(Xla.SAMPLE), str(HERE / "kernel.json")):
+            told = json.loads(self.run_it("--json", "--out", str(out), sample).stdout)
+            self.validate(json.loads(out.read_text()))
+            again = json.loads(self.run_it("--json", str(out)).stdout)
+            self.assertEqual((again["peak"], again["buffers"]), (told["peak"], told["buffers"]), sample)
+        both = ("--moves", "--memory", "fast:1MiB", "--memory", "slow:1GiB")
+        self.assertIn("write a table", self.run_it(*both, "--out", str(out), network, exits_with=2).stderr)
+
+    def test_what_is_refused(self):
+        def buffer(**fields):
+            return lambda whole: whole["buffers"][1].update(fields)
+
+        for change, needle, reason in [
+            (buffer(colour=1), '"id": "state"', '"colour" is unknown'),
+            (buffer(id="a,b"), '"id": "a,b"', '"id" is empty, or contains a quote, a comma or a line break'),
+            (buffer(id="input"), '"id": "input"', 'the buffer "input" is given twice'),
+            (buffer(live=[]), '"id": "state"', "the buffer has no lifetime"),
+            (buffer(live=[[3]]), '"id": "state"', "a lifetime does not have the form [FIRST, END] with two integers"),
+            (buffer(live=[[3, 3]]), '"id": "state"', "a lifetime ends before it begins"),
+            (buffer(live=[[0, 2 ** 63]]), '"id": "state"', "a step exceeds 63 bits"),
+            (buffer(live=[[0, 3], [2, 4]]), '"id": "state"', "two lifetimes of the buffer overlap"),
+            (buffer(alignment=24), '"id": "state"', "the alignment 24 is not a power of two"),
+            (buffer(size=2 ** 64 - 9), '"id": "state"', "the sum of the sizes up to here exceeds 64 bits"),
+            (buffer(memories=[]), '"id": "state"', '"memories" is empty'),
+            (buffer(memories=["far"]), '"id": "state"', '"memories" contains "far", which is no memory'),
+            (buffer(paged=1), '"id": "state"', '"paged" is not of type boolean'),
+            (lambda whole: whole["memories"][1].update(name="fast"), '"name": "fast",\n   "cost"', 'the memory "fast" is given twice'),
+            (lambda whole: whole.update(memories=[]), "{", "there are not 1 to 64 memories"),
+            (lambda whole: whole.update(buffers=[]), "{", "the file contains no buffers"),
+            (lambda whole: whole.update(together=[["input", "x"]]), None, 'unknown buffer "x"'),
+            (lambda whole: whole.update(apart=[["input"]]), None, '"apart" contains ["input"], not a pair'),
+            (lambda whole: whole.update(apart=[["input", "input"]]), None, 'both buffers of the pair ["input","input"] are the same'),
+            (lambda whole: whole.update(accesses=[{"buffer": "x", "step": 1}]), '"buffer": "x"', 'unknown buffer "x"'),
+            (lambda whole: whole["memories"][0].update(reserved=[{"offset": 0, "size": 8}]), None,
+             "reserved bytes need each buffer to be permitted in one memory; use a fixed buffer instead"),
+            (lambda whole: whole.update(extra=1), "{", '"extra" is unknown'),
+        ]:
+            with self.subTest(reason=reason):
+                path = self.problem(change)
+                text = self.run_it(path, exits_with=2).stderr
+                self.assertRegex(text, r"problem\.json:\d+: " + re.escape(reason) + r"\n$")
+                if needle:
+                    before = Path(path).read_text().rindex(needle)
+                    line = Path(path).read_text()[:before].count("\n") + (1 if needle == "{" else 0)
+                    self.assertIn(f":{line if needle != '{' else 1}: ", text)
+
+    def test_programs_of_executorch(self):
+        wheel = ROOT / "build" / "tools" / "executorch"
+        programs = ROOT / "tests" / "integration" / "executorch"
+        if not wheel.exists():
+            self.skipTest("the wheel of executorch is not in build/tools")
+        def convert(path, *options):
+            return subprocess.run([sys.executable, str(HERE / "pte_to_plan.py"), *options, str(path)], capture_output=True, text=True,
+                                  check=False)
+        for name, own in (("greedy", 96000), ("allot", 84000)):  # as export.py prints them
+            done = convert(programs / f"keywords_{name}.pte")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.validate(json.loads(done.stdout))
+            told = json.loads(self.run_it("--json", self.file("p.json", done.stdout)).stdout)
+            self.assertEqual((told["peak"], told["own_peak"], told["status"]), (84000, own, "optimal"))
+        self.assertIn("select one with --method", convert(programs / "keywords_allot.pte", "--method", "none").stderr)
+        content = (programs / "keywords_allot.pte").read_bytes()
+        for text in (b"", content[:1000], content[:8] + bytes(1000)):
+            done = convert(self.file("damaged.pte", text))
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertRegex(done.stderr, r"^\S+damaged.pte: [^\n]+\n$")
+
+
+if __name__ == "__main__":
+    check.PROGRAM = sys.argv[1]
+    if "json" not in sys.argv[2:]:
+        print("skipped: the program was built without a JSON library")
+        del Json
+    unittest.main(argv=sys.argv[:1])
