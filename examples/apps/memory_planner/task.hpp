@@ -72,8 +72,7 @@ template <class Watch>
         throw usage_error{given.path + " assigns buffers to memories itself; --moves cannot be used with it"};
     if (chosen.pages) return in_pages(given, *chosen.pages, until_stopped, watch);
     if (!is_spread(given)) return plan_input(given, until_stopped, watch);
-    return chosen.moves ? spread_with_moves(given, until_stopped, watch)
-                        : spread(given, until_stopped, watch);
+    return chosen.moves ? spread_with_moves(given, until_stopped, watch) : spread(given, until_stopped, watch);
 }
 
 /// Returns the mistake in the plan as a sentence; empty if it is valid.
