@@ -29,7 +29,7 @@ class Allot(ConanFile):
     default_options = {option: option == "boost" for option in PACKAGES}
     generators = "CMakeToolchain", "CMakeDeps"
     exports = "CMakeLists.txt"  # set_version reads the version from it
-    exports_sources = "CMakeLists.txt", "LICENSE", "include/*", "bindings/debuggers/*"
+    exports_sources = "CMakeLists.txt", "LICENSE", "include/*", "bindings/debuggers/*", "bindings/module/*"
     no_copy_source = True
 
     def set_version(self):

@@ -40,7 +40,7 @@ class Dev(unittest.TestCase):
         for script in ("pack.py", "run.py"):
             self.script(f"benchmarks/gpu/{script}", ECHO)
         for script in ("fuzz/run.sh", "targets/vm/run.sh", "integration/documentation/bare_root.sh",
-                       "integration/c/library_test.py"):
+                       "integration/c/library_test.py", "integration/module/check.py"):
             self.script(f"tests/{script}", ECHO)
         self.script("bindings/tvm/run", ECHO)
         self.script("bindings/tflite_micro/run", ECHO)
@@ -119,6 +119,7 @@ class Dev(unittest.TestCase):
             (["docs", "--nonsense"], "./dev docs accepts --check, --versions or no argument"),
             (["size", "nonsense"], "./dev size accepts no arguments"),
             (["c", "nonsense"], "./dev c accepts no arguments"),
+            (["module", "nonsense"], "./dev module accepts --test or no argument"),
             (["devices", "nonsense"], "./dev devices accepts no arguments"),
             (["gpu", "--nonsense"], "unknown option --nonsense"),
             (["gpu", "a.csv"], "only --pack takes traces"),
@@ -373,7 +374,7 @@ class Dev(unittest.TestCase):
         self.assertEqual({len(row) for row in rows.values()}, {4})
         text = re.sub(r" #.*", "", DEV.read_text())
         lists = re.findall(r"^(\w+)_packages=\(([^)]*)\)", text, re.MULTILINE)
-        lists = [names for name, names in lists if name != "systems"]  # only Debian has these compilers side by side
+        lists = [names for name, names in lists if name not in ("module", "systems")]  # only Debian has these compilers side by side
         needs = re.findall(r"\bneed ([^;&>|\n]*)", text.split("END\n}", 1)[1])
         words = re.sub(r"\$\{[^}]*\}", "", " ".join(lists + needs))
         names = set(re.findall(r"(?<![\w${\"])[a-z][\w.+-]*(?![\w\[])", words))
@@ -401,6 +402,20 @@ class Dev(unittest.TestCase):
     def test_wheel(self):
         self.assertEqual(self.dev("wheel").stdout, "run --wheel\n")
         self.assertEqual(self.dev("wheel", "--test").stdout, "run\n")
+
+    def test_module(self):
+        self.assertEqual(self.dev("module").stdout, "python bindings/module/write.py\n")
+        lines = self.dev("module", "--test").stdout.splitlines()
+        self.assertEqual(lines[0], "python bindings/module/write.py --check")
+        self.assertEqual([line for line in lines if line.startswith("check.py")], [
+            "check.py build/module/clang-16 clang++-16",
+            f"check.py build/module/clang-16-libcxx clang++-16 {self.root}/build/tools/libcxx-16",
+            "check.py build/module/clang-19 clang++-19",
+            f"check.py build/module/clang-19-libcxx clang++-19 {self.root}/build/tools/libcxx-19"])
+        self.script("tests/integration/module/check.py", "#!/bin/bash\nexit 77\n")
+        self.dev("module", "--test")
+        self.script("tests/integration/module/check.py", "#!/bin/bash\nexit 1\n")
+        self.dev("module", "--test", exits_with=1)
 
     def test_models_in_tflite_micro(self):
         planner = "build/gcc/examples/apps/memory_planner/memory_planner"

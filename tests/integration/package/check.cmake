@@ -13,7 +13,12 @@ endfunction()
 
 # Checks that configuring a consumer with these arguments fails with this message.
 function(refuse_consumer reason)
-    execute_process(COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${SCRATCH}/refused -G Ninja
+    set(generator -G Ninja)
+    if("-G" IN_LIST ARGN)
+        set(generator)
+    endif()
+    file(REMOVE_RECURSE ${SCRATCH}/refused)
+    execute_process(COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${SCRATCH}/refused ${generator}
                             -DCMAKE_CXX_COMPILER=${COMPILER} ${ARGN}
                     RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
     string(REGEX REPLACE "[ \n]+" " " words "${output}")
@@ -34,7 +39,7 @@ endfunction()
 function(archive_headers archive)
     set(folder ${SCRATCH}/sources/allot-${VERSION})
     file(COPY ${SOURCE}/CMakeLists.txt ${SOURCE}/LICENSE ${SOURCE}/include DESTINATION ${folder})
-    file(COPY ${SOURCE}/bindings/debuggers DESTINATION ${folder}/bindings)
+    file(COPY ${SOURCE}/bindings/debuggers ${SOURCE}/bindings/module DESTINATION ${folder}/bindings)
     cmake_path(GET archive PARENT_PATH parent)
     file(MAKE_DIRECTORY ${parent})
     execute_process(COMMAND ${CMAKE_COMMAND} -E tar czf ${archive} allot-${VERSION}
@@ -78,8 +83,8 @@ if(WAY STREQUAL "find_package")
     endif()
     set(installed "-DCMAKE_PREFIX_PATH=${prefix}" -DALLOT_VERSION=${VERSION})
     build_and_run_consumer(${installed} ${toolkit})
-    refuse_consumer("allot has no component openc (components: headers_only, boost, c, opencl, cuda, hip, vulkan, mpi, shmem)"
-                    ${installed} -DALLOT_COMPONENTS=openc)
+    refuse_consumer("allot has no component openc (components: headers_only, boost, module, c, opencl, cuda, hip, vulkan, \
+mpi, shmem)" ${installed} -DALLOT_COMPONENTS=openc)
     refuse_consumer("the SDK of allot::hip is not found" ${installed} -DALLOT_COMPONENTS=hip
                     -DALLOT_HIP_INCLUDE_DIR=OFF)
 
@@ -92,13 +97,69 @@ elseif(WAY STREQUAL "without_boost")
         -DALLOT_TESTS=OFF -DALLOT_EXAMPLES=OFF -DALLOT_BENCHMARKS=OFF)
     run(${CMAKE_COMMAND} --install ${SCRATCH}/allot --prefix "${SCRATCH}/a prefix")
     set(installed "-DCMAKE_PREFIX_PATH=${SCRATCH}/a prefix" -DALLOT_VERSION=${VERSION} ${no_boost})
-    build_and_run_consumer(${installed} -DALLOT_COMPONENTS=headers_only)
-    foreach(components "" boost)
-        refuse_consumer("the headers of Boost 1.74 are not found, which allot::allot needs; find_package(allot COMPONENTS \
-headers_only) and allot::headers_only need none" ${installed} -DALLOT_COMPONENTS=${components})
+    foreach(components "" headers_only) # allot::allot and allot::headers_only
+        build_and_run_consumer(${installed} -DALLOT_COMPONENTS=${components})
+        file(REMOVE_RECURSE ${SCRATCH}/build)
     endforeach()
+    refuse_consumer("the headers of Boost 1.74 are not found, which allot::boost needs; allot::allot and allot::headers_only do \
+not" ${installed} -DALLOT_COMPONENTS=boost)
+    # Without the component, the reason is printed before CMake reports the missing target.
+    foreach(message "allot: the headers of Boost 1.74 are not found, which allot::boost needs"
+                    "Target \"consumer\" links to: allot::boost but the target was not found")
+        refuse_consumer("${message}" ${installed} -DALLOT_TARGET=allot::boost)
+    endforeach()
+    refuse_consumer("allot: the target allot::boost does not exist, because the headers of Boost 1.74 are not found"
+                    -DALLOT_SOURCE=${SOURCE} ${no_boost} -DALLOT_TARGET=allot::boost)
     file(REMOVE_RECURSE ${SCRATCH}/build)
     build_and_run_consumer(-DALLOT_SOURCE=${SOURCE} ${no_boost})
+
+elseif(WAY STREQUAL "module")
+    # allot::module in the project of bindings/module/examples, installed and from the sources, with each compiler. The
+    # CMake of Debian 12 and g++ 12 cannot, and say why.
+    set(installed "-DCMAKE_PREFIX_PATH=${SCRATCH}/a prefix" -DALLOT_VERSION=${VERSION} -DALLOT_COMPONENTS=module)
+    run(${CMAKE_COMMAND} --install ${BUILD} --prefix "${SCRATCH}/a prefix")
+    if(CMAKE_VERSION VERSION_LESS 3.28)
+        refuse_consumer("modules need CMake 3.28, and this is ${CMAKE_VERSION}" ${installed})
+    endif()
+    set(CMAKE_COMMAND ${SOURCE}/build/tools/cmake-3.28/cmake/data/bin/cmake)
+    if(NOT EXISTS ${CMAKE_COMMAND})
+        message("skipped: CMake 3.28 is not installed (./dev module installs it)")
+        return()
+    endif()
+    set(COMPILER g++)
+    refuse_consumer("modules need Clang 16, GCC 14 or MSVC 19.34, and this is GNU" ${installed})
+    foreach(COMPILER clang++-16 clang++-19)
+        string(REPLACE clang++ clang-scan-deps scanner ${COMPILER})
+        find_program(module_${COMPILER} ${COMPILER})
+        find_program(module_${scanner} ${scanner})
+        if(NOT module_${COMPILER} OR NOT module_${scanner})
+            message("skipped: ${COMPILER} or ${scanner} is not installed (./dev module installs both)")
+            continue()
+        endif()
+        refuse_consumer("the program clang-scan-deps of Clang" ${installed} -DCMAKE_CXX_COMPILER_CLANG_SCAN_DEPS=OFF)
+        refuse_consumer("modules need the generator Ninja or Visual Studio 17, and this is Unix Makefiles" ${installed}
+                        -G "Unix Makefiles")
+        foreach(from "-DCMAKE_PREFIX_PATH=${SCRATCH}/a prefix" -DALLOT_SOURCE=${SOURCE})
+            file(REMOVE_RECURSE ${SCRATCH}/build)
+            run(${CMAKE_COMMAND} -S ${SOURCE}/bindings/module/examples -B ${SCRATCH}/build -G Ninja
+                -DCMAKE_CXX_COMPILER=${COMPILER} ${from})
+            run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
+            run(${SCRATCH}/build/frames)
+        endforeach()
+        # With GNU's extensions. Clang 16 does not have both.
+        file(REMOVE_RECURSE ${SCRATCH}/build)
+        file(WRITE ${SCRATCH}/extended/CMakeLists.txt "cmake_minimum_required(VERSION 3.28)\nproject(extended CXX)\n\
+find_package(allot REQUIRED COMPONENTS module)\nadd_executable(frames ${SOURCE}/bindings/module/examples/frames.cpp \
+${SOURCE}/bindings/module/examples/camera.cpp)\ntarget_link_libraries(frames allot::module)\n")
+        if(COMPILER STREQUAL "clang++-16")
+            refuse_consumer("set CMAKE_CXX_EXTENSIONS to OFF" ${installed})
+        else()
+            run(${CMAKE_COMMAND} -S ${SCRATCH}/extended -B ${SCRATCH}/build -G Ninja -DCMAKE_CXX_COMPILER=${COMPILER}
+                "-DCMAKE_PREFIX_PATH=${SCRATCH}/a prefix")
+            run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
+            run(${SCRATCH}/build/frames)
+        endif()
+    endforeach()
 
 elseif(WAY STREQUAL "add_subdirectory")
     build_and_run_consumer(-DALLOT_SOURCE=${SOURCE})
@@ -233,7 +294,7 @@ elseif(WAY STREQUAL "debian")
     foreach(part CMakeLists.txt LICENSE README.md CHANGELOG.md include docs examples)
         file(COPY ${SOURCE}/${part} DESTINATION ${tree})
     endforeach()
-    file(COPY ${SOURCE}/bindings/debuggers DESTINATION ${tree}/bindings)
+    file(COPY ${SOURCE}/bindings/debuggers ${SOURCE}/bindings/module DESTINATION ${tree}/bindings)
     execute_process(COMMAND ${CMAKE_COMMAND} -E tar czf allot_${VERSION}.orig.tar.gz allot-${VERSION}
                     WORKING_DIRECTORY ${SCRATCH} COMMAND_ERROR_IS_FATAL ANY)
     file(COPY ${SOURCE}/.debian/ DESTINATION ${tree}/debian)

@@ -1,0 +1,166 @@
+#!/usr/bin/python3
+"""Compiles the module and tests with `import allot;`: check.py SCRATCH COMPILER [LIBCXX]
+
+LIBCXX is the folder of a libc++; without it, the compiler uses libstdc++. A test is a file of tests/laws or tests/unit
+whose includes of allot are replaced by the import. The program runs them. ALLOT_LONG=1 takes all files that only need
+what the module exports, otherwise one or two of each folder.
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+MODULE = ROOT / "bindings" / "module" / "allot.cppm"
+PAGE = ROOT / "docs" / "modules.md"
+TESTS = ROOT / "tests"
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
+FEW = ["laws/constexpr", "unit/core/values", "unit/arena/deduction", "unit/compose/failing", "unit/strategy/bump",
+       "unit/object/typed_pool", "unit/host/pages", "unit/plan/planned", "unit/page_cache/copied_pages", "unit/tensor/scope",
+       "unit/inspect/memory_state", "unit/address/models", "unit/plan/symbolic"]
+# A file that the module alone is not enough for: private names, macros, headers of Boost, an SDK or a system, fakes of a
+# driver.
+UNSUITED = re.compile(r"\bdetail::|detail/|boost/|\bALLOT_[A-Z]|\bhardening\b|(machine|vendor|windows)\.h|socketpair|"
+                      r"allot/(opencl|vulkan|cuda|hip|gpu|mpi|shmem|compose/recorded)")
+HARDENED = """
+#include <allot/arena/hardening.hpp>
+
+#include <cstddef>
+
+import allot;
+
+int misuses = 0;
+struct counted {
+    void operator()(allot::misuse, std::size_t, std::size_t) const noexcept { ++misuses; }
+};
+int main() {
+    allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none<>,
+                 allot::arena_options{.hardening = allot::hardening::checked}, counted> memory{{}, 4096};
+    const auto block = memory.allocate({.size = 100});
+    memory.deallocate(block);
+    memory.deallocate(block);
+    return misuses == 1 ? 0 : 1;
+}
+"""
+INCLUDE = re.compile(r'^#include ("[^"]+"|<[^>]+>)\n', re.M)
+
+
+def closure(path, found):
+    """Adds a file of the tests and the files that it includes."""
+    if path in found:
+        return
+    found[path] = path.read_text(encoding="utf-8")
+    for name in re.findall(r'^ *#include "([^"]+)"', found[path], re.M):
+        inner = next((each for each in (path.parent / name, TESTS / name) if each.exists()), path)
+        closure(inner.resolve(), found)
+
+
+def suited():
+    """The tests that the module is enough for."""
+    for path in sorted([*TESTS.glob("laws/*_test.cpp"), *TESTS.glob("unit/*/*_test.cpp")]):
+        found = {}
+        closure(path, found)
+        if not any(UNSUITED.search(text) for text in found.values()):
+            yield path
+
+
+def chosen():
+    if os.environ.get("ALLOT_LONG"):
+        return list(suited())
+    return [TESTS / f"{name}_test.cpp" for name in FEW]
+
+
+def standard_headers():
+    """The headers of the standard library that allot includes. A program that includes allot includes them as well."""
+    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "include" / "allot").rglob("*.hpp"))
+    return sorted(set(re.findall(r"^#include <([a-z_]+)>", text, re.M)))
+
+
+def write_importing(path, folder):
+    """Writes a test and what it includes into a folder, with the import in place of includes of allot. Other headers come
+    first, because some compilers do not merge a header that follows an import."""
+    found = {}
+    closure(path, found)
+    others = []
+    for each, text in found.items():
+        others += [name for name in INCLUDE.findall(text) if name.startswith("<") and not name.startswith("<allot/")]
+        copy = folder / each.relative_to(TESTS)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        text = re.sub(r"^ *#include <allot/.+>\n", "", text, flags=re.M)
+        if each == path:
+            first = "".join(f"#include {name}\n" for name in dict.fromkeys([f"<{name}>" for name in standard_headers()] + others))
+            text = f'{first}import allot;\n#line 1 "{path}"\n{text}'
+        copy.write_text(text, encoding="utf-8")
+    return folder / path.relative_to(TESTS)
+
+
+class Checks:
+    def __init__(self, scratch, compiler, libcxx):
+        self.scratch, self.command, self.flags = scratch, [compiler, "-std=c++20"], []
+        if libcxx:
+            version = re.search(r"\d+", libcxx.name)[0]
+            lib = libcxx / "usr" / "lib"
+            self.command += ["-stdlib++-isystem", str(lib / f"llvm-{version}" / "include" / "c++" / "v1")]
+            self.flags += ["-stdlib=libc++", *(f"{each}{folder}" for folder in (lib / f"llvm-{version}" / "lib", lib / "x86_64-linux-gnu")
+                                               for each in ("-L", "-Wl,-rpath,"))]
+
+    def call(self, *arguments):
+        done = subprocess.run([*self.command, *map(str, arguments)], cwd=self.scratch, text=True, stderr=subprocess.PIPE, check=False)
+        if done.returncode:
+            sys.exit(f"{' '.join([*self.command, *map(str, arguments)])}\n{done.stderr[:6000]}")
+
+    def module(self):
+        """Compiles the module: its interface, and its object file."""
+        self.call(*WARNINGS, "-I", ROOT / "include", "--precompile", MODULE, "-o", "allot.pcm")
+        self.call("-c", "allot.pcm", "-o", "allot.o")
+
+    def compile(self, source):
+        """Compiles a test. Without optimization, Clang 16 needs more than 20 GB for some, also without modules."""
+        target = self.scratch / (re.sub(r"\W", "_", str(source.relative_to(self.scratch))) + ".o")
+        self.call("-fmodule-file=allot=allot.pcm", "-O1", "-I", self.scratch / "tests", "-c", source, "-o", target)
+        return target
+
+    def programs(self):
+        """The samples of docs/modules.md, and a file that includes a header outside of the module and imports allot."""
+        for number, text in enumerate([*re.findall(r"^```cpp\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.S | re.M), HARDENED]):
+            source, program = self.scratch / f"program_{number}.cpp", self.scratch / f"program_{number}"
+            source.write_text(text, encoding="utf-8")
+            flags = [*WARNINGS, "-O1", "-fmodule-file=allot=allot.pcm", "-isystem", ROOT / "include", source]
+            if text is HARDENED and "clang++-16" in self.command:
+                self.call(*flags, "-fsyntax-only")
+                continue
+            self.call(*flags, "allot.o", *self.flags, "-o", program)
+            subprocess.run([program], cwd=self.scratch, check=True)
+
+    def tests(self):
+        """Tests through the import."""
+        sources = [write_importing(path, self.scratch / "tests") for path in chosen()]
+        with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("ALLOT_JOBS", os.cpu_count() or 1))) as pool:
+            objects = list(pool.map(self.compile, sources))
+        self.call("-c", "-O0", TESTS / "main.cpp", "-o", "main.o")
+        self.call(*objects, "main.o", "allot.o", *self.flags, "-pthread", "-o", "tests_of_module")
+        subprocess.run([self.scratch / "tests_of_module"], cwd=self.scratch, check=True)
+
+
+def main(scratch, compiler, libcxx=None):
+    if not shutil.which(compiler):
+        print(f"skipped: no {compiler}")
+        return 77
+    scratch = pathlib.Path(scratch).resolve()
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    checks = Checks(scratch, compiler, libcxx and pathlib.Path(libcxx))
+    checks.module()
+    checks.programs()
+    checks.tests()
+    return 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__)
+    sys.exit(main(*sys.argv[1:]))
