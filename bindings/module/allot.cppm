@@ -15,6 +15,11 @@ module;
 #include <allot/adapt/std_allocator.hpp>
 #include <allot/address/const_pointer.hpp>
 #include <allot/address/on_rank.hpp>
+#include <allot/address/reserving_device.hpp>
+#include <allot/arena/block_at.hpp>
+#include <allot/arena/discard_holes.hpp>
+#include <allot/compose/address_cache.hpp>
+#include <allot/compose/address_heap.hpp>
 #include <allot/compose/adopted.hpp>
 #include <allot/compose/graph_pool.hpp>
 #include <allot/compose/symmetric.hpp>
@@ -65,6 +70,9 @@ module;
 #if defined(__linux__) && __has_include(<linux/dma-buf.h>) && __has_include(<linux/udmabuf.h>)
 #include <allot/dma/udmabuf.hpp>
 #endif
+#if defined(__linux__) && __has_include(<linux/futex.h>)
+#include <allot/host/fork_lock.hpp>
+#endif
 
 export module allot;
 
@@ -78,7 +86,12 @@ using allot::DLPackVersion;
 using allot::DLTensor;
 using allot::abort_on_misuse;
 using allot::acquired;
+using allot::address_cache;
+using allot::address_cache_options;
 using allot::address_description;
+using allot::address_heap;
+using allot::address_heap_options;
+using allot::address_heap_statistics;
 using allot::address_model;
 using allot::addressed_memory;
 using allot::adopted;
@@ -129,6 +142,7 @@ using allot::best_fit;
 using allot::best_fit_options;
 using allot::bfloat16;
 using allot::block;
+using allot::block_at;
 using allot::block_cache;
 using allot::block_cache_options;
 using allot::block_history;
@@ -175,6 +189,9 @@ using allot::device_table_options;
 using allot::device_table_request;
 using allot::diagnosis;
 using allot::direction;
+using allot::discard_holes;
+using allot::discard_pages;
+using allot::discarding_device;
 using allot::discontiguous_tensor;
 using allot::discontiguous_tensor_request;
 using allot::dl_device_type;
@@ -210,6 +227,7 @@ using allot::failure_plan;
 using allot::fallback;
 using allot::fallback_mark;
 using allot::fallback_metadata;
+using allot::finds_blocks_by_address;
 using allot::float16;
 using allot::float32;
 using allot::float4_e2m1fn;
@@ -445,6 +463,7 @@ using allot::replan_summary;
 using allot::report;
 using allot::report_format;
 using allot::report_options;
+using allot::reserving_device;
 using allot::resettable;
 using allot::resettable_allocator;
 using allot::resizable;
@@ -679,10 +698,13 @@ using allot::external::share;
 using allot::external::uuid;
 }  // namespace external
 namespace host {
+using allot::host::address_space;
 using allot::host::contiguous_options;
 using allot::host::contiguous_pages;
 using allot::host::current_processor;
 using allot::host::huge_pages;
+using allot::host::lazy_address_space;
+using allot::host::lazy_virtual_memory;
 using allot::host::pages;
 using allot::host::pages_options;
 using allot::host::pinned_pages;
@@ -703,6 +725,7 @@ using allot::xrt::installed;
 export namespace allot {
 inline namespace v1 {
 namespace windows {
+using allot::windows::address_space;
 using allot::windows::allow_large_pages;
 using allot::windows::commitment_limit;
 using allot::windows::error_code;
@@ -787,6 +810,16 @@ namespace dma {
 using allot::dma::udmabuf;
 using allot::dma::udmabuf_options;
 }  // namespace dma
+}  // namespace v1
+}  // namespace allot
+#endif
+
+#if defined(__linux__) && __has_include(<linux/futex.h>)
+export namespace allot {
+inline namespace v1 {
+namespace host {
+using allot::host::fork_lock;
+}  // namespace host
 }  // namespace v1
 }  // namespace allot
 #endif
