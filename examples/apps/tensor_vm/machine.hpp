@@ -144,7 +144,7 @@ private:
             live(name).held);
     }
     template <class Tensor>
-    [[nodiscard]] static const allot::shape& logical_shape(const Tensor& of) {
+    [[nodiscard]] static allot::shape logical_shape(const Tensor& of) {
         if constexpr (detail::is_rows<Tensor>) return of.logical_shape();
         else return of.shape();
     }

@@ -17,7 +17,7 @@
 // When not to use: for large values, or for types without a default constructor.
 //
 // Complexity: O(1) plus the operations of the two types.
-// Memory: the value, the error and one flag.
+// Memory: the value, the error and one flag. A result with a value does not write an error of more than two words.
 // Thread safety: that of the two types.
 #pragma once
 
@@ -64,6 +64,40 @@ constexpr bool checks_results = true;
 #endif
     stop_program();
 }
+
+/// Whether a result with a value contains no error. An error of several words takes an instruction for each of them.
+template <class Error>
+inline constexpr bool is_error_omitted =
+    sizeof(Error) > 2 * sizeof(void*) &&
+    std::is_trivially_copyable_v<Error>&& std::is_trivially_destructible_v<Error>&& requires {
+        typename std::bool_constant<(static_cast<void>(Error{}), true)>;
+    };
+/// The error of a result, or nothing.
+template <class Error, bool Omitted = is_error_omitted<Error>>
+class error_of_result {
+public:
+    constexpr error_of_result() noexcept = default;
+    constexpr explicit error_of_result(Error error) noexcept : error_{std::move(error)} {}
+    [[nodiscard]] constexpr const Error& get(bool) const noexcept { return error_; }
+
+private:
+    Error error_{};
+};
+template <class Error>
+class error_of_result<Error, true> {
+public:
+    constexpr error_of_result() noexcept : nothing_{} {}
+    constexpr explicit error_of_result(Error error) noexcept : error_{error} {}
+    [[nodiscard]] constexpr const Error& get(bool is_there) const noexcept { return is_there ? error_ : none; }
+
+private:
+    static constexpr Error none{};
+    struct nothing {};
+    union {
+        nothing nothing_;
+        Error error_;
+    };
+};
 
 }  // namespace detail
 
@@ -127,7 +161,7 @@ public:
     [[nodiscard]] constexpr const Error& error() const noexcept {
         if ((detail::checks_results || std::is_constant_evaluated()) && has_value_)
             detail::error_of_a_successful_result();
-        return error_;
+        return error_.get(!has_value_);
     }
 
 private:
@@ -138,7 +172,7 @@ private:
     }
 
     Value value_{};
-    Error error_{};
+    detail::error_of_result<Error> error_{};
     bool has_value_ = false;
 };
 

@@ -108,8 +108,9 @@ template <class From, class To>
         const long moved = for_each_run(from, to, [](auto a, auto b, std::size_t) -> long { return a == b ? 0 : 1; });
         if (moved == 0) return sharing::everything;
         auto sources = runs_of(from);
+        const auto all_targets = runs_of(to);
         for (auto source = sources.next(); source.size != 0; source = sources.next()) {
-            auto targets = runs_of(to);
+            auto targets = all_targets;
             for (auto target = targets.next(); target.size != 0; target = targets.next()) {
                 if (overlaps<model>(source, target)) return sharing::something;
             }

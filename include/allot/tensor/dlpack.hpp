@@ -90,10 +90,12 @@ public:
 
     /// Takes ownership of a managed tensor, its base address and its flags. Precondition: this object owns nothing.
     template <class Managed>
-    void hold(std::unique_ptr<Managed, dlpack_deleter> managed, Address base, std::uint64_t flags) noexcept {
+    void hold(std::unique_ptr<Managed, dlpack_deleter> managed, Address base, std::uint64_t flags,
+              const allot::strides& steps) noexcept {
         device_id_ = managed->dl_tensor.device.device_id;
         base_ = base;
         flags_ = flags;
+        strides_ = steps;
         managed_ = managed.release();
         end_ = [](void* gone) noexcept { dlpack_deleter{}(static_cast<Managed*>(gone)); };
     }
@@ -105,6 +107,8 @@ public:
     [[nodiscard]] std::uint64_t flags() const noexcept { return flags_; }
     /// Returns the ordinal of the device.
     [[nodiscard]] std::int32_t device_id() const noexcept { return device_id_; }
+    /// Returns the strides in elements.
+    [[nodiscard]] const allot::strides& strides() const noexcept { return strides_; }
 
 private:
     void* managed_ = nullptr;
@@ -112,6 +116,7 @@ private:
     Address base_{};
     std::uint64_t flags_ = 0;
     std::int32_t device_id_ = 0;
+    allot::strides strides_{};
 };
 
 /// The lease of an adopted tensor: a counted reference to a managed tensor from another library.
@@ -143,6 +148,8 @@ public:
     [[nodiscard]] bool is_copied() const noexcept { return has(dlpack_flag::is_copied); }
     /// Returns the ordinal of the device among those of its type; 0 for an empty lease.
     [[nodiscard]] std::int32_t device_id() const noexcept { return body() == nullptr ? 0 : body()->device_id(); }
+    /// Returns the strides of the managed tensor in elements. Precondition: the lease is not empty.
+    [[nodiscard]] const allot::strides& strides() const noexcept { return body()->strides(); }
 
 private:
     [[nodiscard]] bool has(std::uint64_t flag) const noexcept {
@@ -278,7 +285,7 @@ template <class Memory, class Policies = storage_policies<>, class Managed>
     }
     auto handle = lease::handle_type::make();
     if (handle.get() == nullptr) return refuse(tensor_refusal::no_host_memory);
-    handle.get()->hold(std::move(managed), base, flags);
+    handle.get()->hold(std::move(managed), base, flags, form->strides);
     return fresh{lease{std::move(handle)}, address, form->dtype, form->shape, form->strides, form->ends_inside_a_byte};
 }
 

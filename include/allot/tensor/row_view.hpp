@@ -100,7 +100,7 @@ public:
         : table_lease_{detail::share(of.of_table())},
           data_lease_{detail::share(of.lease())},
           table_{of.table()},
-          layout_{{true}, 0, of.dtype(), of.shape(), compact_strides(of.shape())} {}
+          layout_{{true}, 0, detail::tensor_form{of.dtype(), of.shape()}} {}
     /// Creates a view with other elements of the same rows. `slice` and `view` call it.
     row_view(const row_view& of, const layout_type& elements) noexcept
         : table_lease_{of.table_lease_}, data_lease_{of.data_lease_}, table_{of.table_}, layout_{elements} {}
@@ -114,9 +114,10 @@ public:
     [[nodiscard]] std::size_t byte_offset() const noexcept { return layout_.address(); }
     /// Returns the address of the byte with an element. Precondition: the position is inside the shape.
     [[nodiscard]] address_type address(const allot::shape& position) const noexcept {
+        const allot::strides steps = strides();
         std::size_t elements = 0;
         for (std::size_t axis = 0; axis != position.rank(); ++axis)
-            elements += static_cast<std::size_t>(position[axis]) * static_cast<std::size_t>(strides()[axis]);
+            elements += static_cast<std::size_t>(position[axis]) * static_cast<std::size_t>(steps[axis]);
         const std::size_t bits = dtype().element_bits();
         return locate(byte_offset() + elements / 8 * bits + elements % 8 * bits / 8);
     }
@@ -125,9 +126,9 @@ public:
     /// Returns the dtype.
     [[nodiscard]] allot::dtype dtype() const noexcept { return layout_.dtype(); }
     /// Returns the shape.
-    [[nodiscard]] const allot::shape& shape() const noexcept { return layout_.shape(); }
+    [[nodiscard]] allot::shape shape() const noexcept { return layout_.shape(); }
     /// Returns the strides in elements, in row-major order.
-    [[nodiscard]] const allot::strides& strides() const noexcept { return layout_.strides(); }
+    [[nodiscard]] allot::strides strides() const noexcept { return layout_.strides(); }
     /// Returns the number of elements.
     [[nodiscard]] std::size_t size() const noexcept { return layout_.size(); }
     /// Returns the number of bytes of the elements, without gaps.
@@ -182,8 +183,10 @@ struct byte_range {
 template <class Policies>
 [[nodiscard]] byte_range byte_range_of(const tensor<row_major_lease<Policies>>& of) noexcept {
     std::size_t reach = 1;  // elements from the first to the last one
-    for (std::size_t axis = 0; axis != of.shape().rank(); ++axis)
-        reach += static_cast<std::size_t>(of.shape()[axis] - 1) * static_cast<std::size_t>(of.strides()[axis]);
+    const shape extents = of.shape();
+    const strides steps = of.strides();
+    for (std::size_t axis = 0; axis != extents.rank(); ++axis)
+        reach += static_cast<std::size_t>(extents[axis] - 1) * static_cast<std::size_t>(steps[axis]);
     return {of.address(), of.address() + *of.dtype().bytes_for(reach) - 1};
 }
 
@@ -323,7 +326,7 @@ template <tensor_in_rows Tensor>
     }
     auto lease = detail::lease_rows(all, first, count);
     if (!lease) return answer::failure(lease.error());
-    return fresh{*std::move(lease), address, all.dtype(), all.shape(), all.strides(), all.shares_last_byte()};
+    return fresh{*std::move(lease), address, all.elements().form()};
 }
 
 }  // namespace v1

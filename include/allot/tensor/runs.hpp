@@ -43,16 +43,16 @@ class tensor_runs {
 public:
     using run_type = run<typename tensor<Lease>::address_type>;
 
-    explicit tensor_runs(const tensor<Lease>& of) noexcept : of_{&of}, left_{of.size_bytes()} {
+    explicit tensor_runs(const tensor<Lease>& of) noexcept
+        : of_{&of}, shape_{of.shape()}, steps_{of.strides()}, left_{of.size_bytes()} {
         // The axes from `outer_` on are contiguous.
-        outer_ = of.is_compact() ? 0 : of.shape().rank();
+        outer_ = of.is_compact() ? 0 : shape_.rank();
         std::int64_t elements = 1;
         if (outer_ == 0) {
             run_bytes_ = left_;
             return;
         }
-        while (outer_ != 0 && (of.shape()[outer_ - 1] == 1 || of.strides()[outer_ - 1] == elements))
-            elements *= of.shape()[--outer_];
+        while (outer_ != 0 && (shape_[outer_ - 1] == 1 || steps_[outer_ - 1] == elements)) elements *= shape_[--outer_];
         run_bytes_ = static_cast<std::size_t>(elements) * of.dtype().element_bytes();
     }
     /// Returns the next run, or an empty run at the end.
@@ -61,9 +61,9 @@ public:
         left_ -= run_bytes_;
         const run_type here{model::locate(of_->address(), skipped_ * of_->dtype().element_bytes()), run_bytes_};
         for (std::size_t axis = outer_; axis-- != 0;) {
-            const auto step = static_cast<std::size_t>(of_->strides()[axis]);
+            const auto step = static_cast<std::size_t>(steps_[axis]);
             skipped_ += step;
-            if (++at_[axis] != of_->shape()[axis]) break;
+            if (++at_[axis] != shape_[axis]) break;
             skipped_ -= step * static_cast<std::size_t>(at_[axis]);
             at_[axis] = 0;
         }
@@ -72,6 +72,8 @@ public:
 
 private:
     const tensor<Lease>* of_;
+    shape shape_;
+    strides steps_;
     std::int64_t at_[max_rank]{};
     std::size_t outer_ = 0, run_bytes_ = 0, skipped_ = 0, left_;
 };

@@ -17,12 +17,17 @@
 #include <allot/tensor/dtype.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <initializer_list>
 #include <span>
 #include <utility>
 
 namespace allot {
 inline namespace v1 {
+
+namespace detail {
+class tensor_form;
+}
 
 /// The maximum number of axes.
 inline constexpr std::size_t max_rank = 8;
@@ -65,6 +70,8 @@ public:
     }
 
 private:
+    friend class detail::tensor_form;  // has extents in fewer bytes
+
     std::int64_t extents_[max_rank]{};
     unsigned char rank_ = 0;
 };
@@ -72,11 +79,19 @@ private:
 /// The distance in elements of one step along each axis.
 using strides = shape;
 
-/// Returns the number of elements: 1 for a scalar, 0 when any axis is empty. Fails with `bad_shape` or `too_large`.
+/// The maximum number of bits of all extents of a shape together. A shape with elements never has more than 71.
+inline constexpr std::size_t max_extent_bits = 144;
+
+/// Returns the number of elements: 1 for a scalar, 0 when any axis is empty. Fails with `bad_shape` or `too_large`. A
+/// shape without elements is too large if its extents have more than `max_extent_bits` together.
 [[nodiscard]] constexpr tensor_result<std::size_t> element_count(const shape& of) noexcept {
     using answer = tensor_result<std::size_t>;
     if (!of.is_valid()) return answer::failure({tensor_refusal::bad_shape});
-    if (std::find(of.begin(), of.end(), 0) != of.end()) return std::size_t{0};
+    if (std::find(of.begin(), of.end(), 0) != of.end()) {
+        std::size_t bits = 0;
+        for (const std::int64_t n : of) bits += static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(n)));
+        return bits <= max_extent_bits ? answer{std::size_t{0}} : answer::failure({tensor_refusal::too_large});
+    }
     std::size_t count = 1;
     for (const std::int64_t n : of) {
         if (static_cast<std::uint64_t>(n) > std::numeric_limits<std::size_t>::max() ||
@@ -113,9 +128,11 @@ using strides = shape;
 /// Returns whether the elements are contiguous in row-major order. The stride along an axis of one element is ignored.
 [[nodiscard]] constexpr bool is_compact(const shape& of, const strides& steps) noexcept {
     if (std::find(of.begin(), of.end(), 0) != of.end()) return true;
-    const strides wanted = compact_strides(of);
-    for (std::size_t axis = 0; axis != of.rank(); ++axis) {
-        if (of[axis] != 1 && steps[axis] != wanted[axis]) return false;
+    std::uint64_t wanted = 1;  // unsigned: an invalid shape may overflow
+    for (std::size_t axis = of.rank(); axis-- != 0;) {
+        if (of[axis] == 1) continue;
+        if (static_cast<std::uint64_t>(steps[axis]) != wanted) return false;
+        wanted *= static_cast<std::uint64_t>(of[axis]);
     }
     return true;
 }

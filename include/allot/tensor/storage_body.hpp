@@ -136,14 +136,14 @@ public:
         }
         allocator_ = &from;
         size_ = size;
-        align_ = align;
+        below_align_ = align - 1;
         return {};
     }
 
     /// Returns the requested number of bytes.
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     /// Returns the requested alignment.
-    [[nodiscard]] std::size_t align() const noexcept { return align_; }
+    [[nodiscard]] std::size_t align() const noexcept { return below_align_ + 1; }
     /// Returns the allocator. Precondition: `acquire` succeeded.
     [[nodiscard]] Allocator& allocator() const noexcept { return *allocator_; }
     /// Returns the address of the first byte; empty where each tensor has a separate block. The caller may access all
@@ -170,13 +170,23 @@ public:
         return why_not(wanted);
     }
 
+    /// Returns whether the storage has these bytes, so that a tensor can be there. An `align` of 0 is that of the
+    /// storage. Returns false for a size of 0.
+    [[nodiscard]] bool contains(std::integral auto offset, std::uint64_t size, std::size_t align) const noexcept
+        requires(!records && !separate)
+    {
+        if (align != 0 && (!is_alignment(align) || align - 1 > below_align_)) return false;
+        const auto at = static_cast<std::uint64_t>(offset);  // beyond each storage for a negative offset
+        return at + size > at && at + size <= size_ && (at & (align == 0 ? below_align_ : align - 1)) == 0;
+    }
+
     /// Allocates bytes for a tensor at an offset, or by a search for `anywhere`, and returns their address. `taken` is
     /// the record to pass to `give_back`. A size of 0 allocates nothing and leaves `taken` unchanged.
     template <storage_offset Offset>
     [[nodiscard]] tensor_result<address_type> take(Offset offset, layout wanted, piece& taken) noexcept {
         using answer = tensor_result<address_type>;
         if (!is_alignment(wanted.align)) return answer::failure({tensor_refusal::bad_alignment});
-        if (wanted.align > align_) return answer::failure({tensor_refusal::misaligned});
+        if (wanted.align > align()) return answer::failure({tensor_refusal::misaligned});
         std::size_t at = 0;
         if constexpr (std::same_as<Offset, anywhere_t>) {
             static_assert(
@@ -355,7 +365,7 @@ private:
 
     Allocator* allocator_ = nullptr;
     block_type block_{};
-    std::size_t size_ = 0, align_ = 1, live_ = 0;
+    std::size_t size_ = 0, below_align_ = 0, live_ = 0;
     ALLOT_NO_UNIQUE_ADDRESS placement placement_{};
     ALLOT_NO_UNIQUE_ADDRESS mutable lock lock_{};
 

@@ -87,12 +87,7 @@ public:
         if (!here_ || here_.size() == 0) return answer::failure(remote_refusal::empty_block);
         if (rank < 0 || rank >= ranks_) return answer::failure(remote_refusal::no_such_rank);
         const auto at = here_.address();
-        return remote_type{lease_on_rank<Lease>{here_.lease()},
-                           {{at.handle, rank}, at.offset},
-                           here_.dtype(),
-                           here_.shape(),
-                           here_.strides(),
-                           here_.shares_last_byte()};
+        return remote_type{lease_on_rank<Lease>{here_.lease()}, {{at.handle, rank}, at.offset}, here_.form()};
     }
 
 private:
@@ -110,10 +105,12 @@ template <class Lease>
     place.add(static_cast<std::uint64_t>(of.dtype().code));
     place.add(of.dtype().bits);
     place.add(of.dtype().lanes);
-    place.add(of.shape().rank());
-    for (std::size_t axis = 0; axis != of.shape().rank(); ++axis) {
-        place.add(static_cast<std::uint64_t>(of.shape()[axis]));
-        place.add(static_cast<std::uint64_t>(of.strides()[axis]));
+    const shape extents = of.shape();
+    const strides steps = of.strides();
+    place.add(extents.rank());
+    for (std::size_t axis = 0; axis != extents.rank(); ++axis) {
+        place.add(static_cast<std::uint64_t>(extents[axis]));
+        place.add(static_cast<std::uint64_t>(steps[axis]));
     }
     return place.value();
 }
@@ -135,9 +132,8 @@ template <class Arena, class Ranks, class Lease>
     if (of_ranks && !is_here) of_ranks.found = agreement::elsewhere;
     if (!of_ranks) return answer::failure(of_ranks);
     if (!of) return answer{symmetric_tensor<shared>{}};
-    return answer{symmetric_tensor<shared>{
-        {detail::share(of.lease()), of.address(), of.dtype(), of.shape(), of.strides(), of.shares_last_byte()},
-        memory.ranks().size()}};
+    return answer{
+        symmetric_tensor<shared>{{detail::share(of.lease()), of.address(), of.form()}, memory.ranks().size()}};
 }
 
 /// A way for `copy_tensor` between ranks, and between the host and this rank's own part. `Device` is `mpi::window`,

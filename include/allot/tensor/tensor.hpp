@@ -24,11 +24,13 @@
 // of other libraries, see dlpack.hpp.
 //
 // Complexity: `alloc_tensor` costs as much as the storage's placement (storage_body.hpp); views and slices are O(rank).
-// Memory: about 180 bytes for each handle, and that of its lease (claim.hpp). Thread safety: that of the reference
+// Memory: 40 bytes for each handle and those of its address and its lease (detail/lease.hpp): 48 where addresses are
+// pointers, except with `references::none`, where the lease contains the record. Thread safety: that of the reference
 // policy.
 #pragma once
 
 #include <allot/tensor/detail/lease.hpp>
+#include <allot/tensor/detail/tensor_form.hpp>
 
 namespace allot {
 inline namespace v1 {
@@ -57,15 +59,14 @@ public:
 
     /// Creates an empty handle.
     tensor() noexcept = default;
-    /// Creates a handle from its parts. Functions that create tensors call it.
+    /// Creates a handle from its parts. Functions that create tensors call it. Precondition: the strides are those of a
+    /// compact tensor that contains this one, or those of the lease.
     tensor(Lease lease, address_type address, allot::dtype type, const allot::shape& extents,
            const allot::strides& steps, bool shares_last_byte = false) noexcept
-        : lease_{std::move(lease)},
-          address_{address},
-          dtype_{type},
-          shares_last_byte_{shares_last_byte},
-          shape_{extents},
-          strides_{steps} {}
+        : tensor{std::move(lease), address, detail::tensor_form{type, extents, steps, shares_last_byte}} {}
+    /// Creates a handle from its parts. Functions that create tensors call it.
+    tensor(Lease lease, address_type address, const detail::tensor_form& form) noexcept
+        : lease_{std::move(lease)}, form_{form}, address_{address} {}
 
     /// Returns false for a handle that was killed or never allocated.
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(lease_); }
@@ -95,20 +96,25 @@ public:
         return address_;
     }
     /// Returns the dtype.
-    [[nodiscard]] allot::dtype dtype() const noexcept { return dtype_; }
-    /// Returns the shape.
-    [[nodiscard]] const allot::shape& shape() const noexcept { return shape_; }
+    [[nodiscard]] allot::dtype dtype() const noexcept { return form_.type(); }
+    /// Returns the shape. The handle has it in fewer bytes: a loop over its axes keeps the result.
+    [[nodiscard]] allot::shape shape() const noexcept { return form_.extents(); }
     /// Returns the strides in elements.
-    [[nodiscard]] const allot::strides& strides() const noexcept { return strides_; }
+    [[nodiscard]] allot::strides strides() const noexcept {
+        if constexpr (requires { lease_.strides(); }) {
+            if (form_.by_lease()) return lease_.strides();
+        }
+        return form_.steps();
+    }
     /// Returns the number of elements.
-    [[nodiscard]] std::size_t size() const noexcept { return *element_count(shape_); }
+    [[nodiscard]] std::size_t size() const noexcept { return form_.size(); }
     /// Returns the number of bytes of the elements, without gaps.
-    [[nodiscard]] std::size_t size_bytes() const noexcept { return *byte_count(shape_, dtype_); }
+    [[nodiscard]] std::size_t size_bytes() const noexcept { return *dtype().bytes_for(size()); }
     /// Returns whether the elements are contiguous in row-major order.
-    [[nodiscard]] bool is_compact() const noexcept { return allot::is_compact(shape_, strides_); }
+    [[nodiscard]] bool is_compact() const noexcept { return form_.is_compact(); }
     /// Returns whether bits of the last byte belong, or may belong, to other elements: the tensor is a part of a tensor
     /// of a sub-byte dtype and ends inside a byte. `copy_tensor` may read such a tensor but not write it.
-    [[nodiscard]] bool shares_last_byte() const noexcept { return shares_last_byte_; }
+    [[nodiscard]] bool shares_last_byte() const noexcept { return form_.shares_last_byte(); }
     /// Returns whether the elements must not be written. Only adopted tensors (dlpack.hpp) and their views are
     /// read-only.
     [[nodiscard]] bool is_read_only() const noexcept { return lease_.is_read_only(); }
@@ -119,39 +125,32 @@ public:
         check();
         lease_ = {};
         address_ = {};
-        shares_last_byte_ = false;
-        shape_ = allot::shape{0};
-        strides_ = allot::strides{1};
+        form_.clear();
     }
 
     /// Returns the lease that keeps the bytes allocated.
     [[nodiscard]] const Lease& lease() const noexcept { return lease_; }
+    /// Returns the dtype, shape and strides as the handle has them. Functions that create tensors call it.
+    [[nodiscard]] const detail::tensor_form& form() const noexcept { return form_; }
 
 private:
     void check() const noexcept { detail::check_alive<policies>(static_cast<bool>(*this)); }
 
     Lease lease_;
+    detail::tensor_form form_{};
     address_type address_{};
-    allot::dtype dtype_{};
-    bool shares_last_byte_ = false;
-    allot::shape shape_{0};
-    allot::strides strides_{1};
 };
 
 /// The type of the tensors of a storage.
 template <class Storage>
 using tensor_in = tensor<detail::lease_on<Storage, 1>>;
 
-/// Allocates a tensor of this shape and dtype at an offset in bytes, or at any suitable offset for `anywhere`. The
-/// offset must be a multiple of `align`, a power of two up to the storage's alignment; 0 selects the storage's
-/// alignment. The bytes at a given offset must be free; use `view` for an intentional alias. A storage that is
-/// `as_given` and not hardened does not check that. A tensor without elements occupies no bytes. Fails with `killed`,
-/// `bad_dtype`, `bad_shape`, `too_large`, `bad_alignment`, `misaligned`, `negative_offset`, `out_of_bounds`,
-/// `overlapping`, `no_memory` or `no_host_memory`.
+namespace detail {
+/// Allocates a tensor in any storage. Checks the conditions in the order of their documentation.
 template <class Allocator, class Policies, storage_offset Offset>
-[[nodiscard]] tensor_result<tensor_in<storage<Allocator, Policies>>> alloc_tensor(
+[[nodiscard]] tensor_result<tensor_in<storage<Allocator, Policies>>> place_tensor(
     const storage<Allocator, Policies>& in, Offset offset, const shape& extents, dtype type,
-    std::size_t align = 0) noexcept {
+    std::size_t align) noexcept {
     using fresh = tensor_in<storage<Allocator, Policies>>;
     using answer = tensor_result<fresh>;
     if (!in) return answer::failure({tensor_refusal::killed});
@@ -164,7 +163,55 @@ template <class Allocator, class Policies, storage_offset Offset>
     const auto address = in.body()->take(offset, {*bytes, align == 0 ? in.align() : align}, taken);
     if (!address) return answer::failure(address.error());
     if (*bytes != 0) lease.keep(taken);
-    return fresh{std::move(lease), *address, type, extents, compact_strides(extents)};
+    return fresh{std::move(lease), *address, tensor_form{type, extents}};
+}
+/// A shape and a dtype as values, so that a compiler that knows them needs no object for a call that rarely happens.
+struct split_arguments {
+    std::int64_t extents[max_rank];
+    std::size_t rank;
+    dtype_code code;
+    std::uint8_t bits;
+    std::uint16_t lanes;
+
+    ALLOT_INLINE split_arguments(const shape& of, dtype type) noexcept
+        : extents{of[0], of[1], of[2], of[3], of[4], of[5], of[6], of[7]},
+          rank{of.rank()},
+          code{type.code},
+          bits{type.bits},
+          lanes{type.lanes} {
+        static_assert(max_rank == 8);
+    }
+};
+/// Allocates a tensor that the short path of `alloc_tensor` excludes.
+template <class Allocator, class Policies, storage_offset Offset>
+[[nodiscard]] ALLOT_COLD ALLOT_NOINLINE tensor_result<tensor_in<storage<Allocator, Policies>>> place_other_tensor(
+    const storage<Allocator, Policies>& in, Offset offset, split_arguments of, std::size_t align) noexcept {
+    return place_tensor(in, offset, shape{std::span<const std::int64_t>{of.extents, of.rank}},
+                        {of.code, of.bits, of.lanes}, align);
+}
+}  // namespace detail
+
+/// Allocates a tensor of this shape and dtype at an offset in bytes, or at any suitable offset for `anywhere`. The
+/// offset must be a multiple of `align`, a power of two up to the storage's alignment; 0 selects the storage's
+/// alignment. The bytes at a given offset must be free; use `view` for an intentional alias. A storage that is
+/// `as_given` and not hardened does not check that. A tensor without elements occupies no bytes. Fails with `killed`,
+/// `bad_dtype`, `bad_shape`, `too_large`, `bad_alignment`, `misaligned`, `negative_offset`, `out_of_bounds`,
+/// `overlapping`, `no_memory` or `no_host_memory`.
+template <class Allocator, class Policies, storage_offset Offset>
+[[nodiscard]] ALLOT_INLINE inline tensor_result<tensor_in<storage<Allocator, Policies>>> alloc_tensor(
+    const storage<Allocator, Policies>& in, Offset offset, const shape& extents, dtype type,
+    std::size_t align = 0) noexcept {
+    using body = typename storage<Allocator, Policies>::body_type;
+    if constexpr (body::records || body::separate || std::same_as<Offset, anywhere_t>) {
+        return detail::place_tensor(in, offset, extents, type, align);
+    } else {
+        // The storage records nothing. What remains are comparisons, which compilers evaluate for known arguments.
+        detail::tensor_form form;
+        std::uint64_t bytes = 0;
+        if (!form.set_plain(type, extents, bytes) || !in || !in.body()->contains(offset, bytes, align))
+            return detail::place_other_tensor(in, offset, detail::split_arguments{extents, type}, align);
+        return tensor_in<storage<Allocator, Policies>>{detail::storage_only_lease{in}, in.body()->locate(offset), form};
+    }
 }
 
 /// The request for one tensor in a call of `alloc_tensors`.
@@ -264,7 +311,7 @@ template <class Lease>
     const bool shares =
         *bytes != 0 &&
         (ends_with_it ? of.shares_last_byte() || bits < detail::bits_of_last_byte(of.dtype(), of.size()) : bits != 8);
-    return fresh{detail::share(of.lease()), address, type, extents, compact_strides(extents), shares};
+    return fresh{detail::share(of.lease()), address, detail::tensor_form{type, extents, shares}};
 }
 
 /// Returns a view of a part of a tensor: `sizes[i]` elements from `begin[i]` on along each axis, with the tensor's
@@ -276,34 +323,32 @@ template <class Lease>
     using fresh = view_of<tensor<Lease>>;
     using answer = tensor_result<fresh>;
     if (!of) return answer::failure({tensor_refusal::killed});
-    const std::size_t rank = of.shape().rank();
+    const shape whole = of.shape();
+    const strides steps = of.strides();
+    const std::size_t rank = whole.rank();
     if (!begin.is_valid() || !sizes.is_valid()) return answer::failure({tensor_refusal::bad_shape});
     if (begin.rank() != rank || sizes.rank() != rank) return answer::failure({tensor_refusal::shape_mismatch});
     std::size_t skip = 0;   // in elements; it cannot overflow in a slice with elements, which is inside the tensor
     std::size_t reach = 0;  // elements from the first to the last
-    bool ends_with_it = true;
+    bool ends_with_it = true, is_empty = false;
     for (std::size_t axis = 0; axis != rank; ++axis) {
-        if (begin[axis] > of.shape()[axis] || sizes[axis] > of.shape()[axis] - begin[axis])
+        if (begin[axis] > whole[axis] || sizes[axis] > whole[axis] - begin[axis])
             return answer::failure({tensor_refusal::out_of_bounds});
-        const auto stride = static_cast<std::size_t>(of.strides()[axis]);
+        const auto stride = static_cast<std::size_t>(steps[axis]);
         skip += static_cast<std::size_t>(begin[axis]) * stride;
+        is_empty = is_empty || sizes[axis] == 0;
         if (sizes[axis] != 0) reach += static_cast<std::size_t>(sizes[axis] - 1) * stride;
-        ends_with_it = ends_with_it && begin[axis] + sizes[axis] == of.shape()[axis];
+        ends_with_it = ends_with_it && begin[axis] + sizes[axis] == whole[axis];
     }
-    if (*element_count(sizes) == 0)
-        return fresh{detail::share(of.lease()), {}, of.dtype(), sizes, compact_strides(sizes)};
+    if (is_empty) return fresh{detail::share(of.lease()), {}, detail::tensor_form{of.dtype(), sizes}};
     const std::size_t element_bits = of.dtype().element_bits();
     if (skip % 8 * element_bits % 8 != 0) return answer::failure({tensor_refusal::partial_bytes});
     // In two parts, because the product of `skip` and `element_bits` may overflow.
     const std::size_t bytes = skip / 8 * element_bits + skip % 8 * element_bits / 8;
     if (fresh::offsets == offset_use::none && bytes != 0) return answer::failure({tensor_refusal::no_offsets});
     const bool shares = ends_with_it ? of.shares_last_byte() : detail::bits_of_last_byte(of.dtype(), reach + 1) != 8;
-    return fresh{detail::share(of.lease()),
-                 fresh::address_model::locate(of.address(), bytes),
-                 of.dtype(),
-                 sizes,
-                 of.strides(),
-                 shares};
+    return fresh{detail::share(of.lease()), fresh::address_model::locate(of.address(), bytes),
+                 of.form().part(sizes, steps, shares)};
 }
 
 // ── kernels ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -41,6 +41,16 @@ template <class Body>
 
 int seen = 0;
 
+/// An error of several words, which a result with a value omits.
+struct report {
+    std::size_t line = 1, column = 2, length = 3;
+    friend constexpr bool operator==(const report&, const report&) = default;
+};
+using parsed = allot::result<int, report>;
+static_assert(sizeof(parsed) <= sizeof(report) + 2 * sizeof(std::size_t) && std::is_trivially_copyable_v<parsed>);
+constexpr parsed wrong = parsed::failure({.line = 7}), copied = wrong, right = 4;
+static_assert(!copied && copied.error() == report{7, 2, 3} && right && *right == 4);
+
 }  // namespace
 
 TEST_CASE("result: the value is accessible, and can be moved out") {
@@ -54,6 +64,26 @@ TEST_CASE("result: the value is accessible, and can be moved out") {
     number changed = 1;
     changed.value() = 2;
     CHECK(*changed == 2);
+}
+
+TEST_CASE("result: a value and an error of several words replace each other") {
+    parsed made = 5;
+    made = parsed::failure({.column = 9});
+    REQUIRE_FALSE(made);
+    CHECK(made.error() == report{1, 9, 3});
+    const parsed copy = made;
+    CHECK(copy.error() == report{1, 9, 3});
+    made = 6;
+    REQUIRE(made);
+    CHECK(*made == 6);
+    made = copy;
+    CHECK(made.error() == report{1, 9, 3});
+    parsed all[] = {parsed::failure({}), 1, parsed::failure({.length = 5})};
+    std::swap(all[0], all[1]);
+    std::swap(all[1], all[2]);
+    CHECK(*all[0] == 1);
+    CHECK(all[1].error().length == 5);
+    CHECK(all[2].error() == report{});
 }
 
 TEST_CASE("result: value stops the program if there is no value, in every build") {
@@ -71,6 +101,8 @@ TEST_CASE("result: with NDEBUG, a missing value or error is default-constructed 
     const number made = failed, other = seven;
     CHECK(*made == 0);
     CHECK(other.error() == refusal::none);
+    const parsed large = 3;
+    CHECK(large.error() == report{});
 }
 #else
 TEST_CASE("result: without NDEBUG, the use of a missing value or error stops the program") {
@@ -96,6 +128,7 @@ TEST_CASE("result: without NDEBUG, the use of a missing value or error stops the
         const number made = seven;
         seen = static_cast<int>(made.error());
     }));
+    CHECK(aborts([] { seen = static_cast<int>(right.error().line); }));
     CHECK_FALSE(aborts([] { seen = *seven + static_cast<int>(failed.error()); }));
 }
 #endif

@@ -408,6 +408,32 @@ TEST_CASE("from_dlpack: copies from and to an adopted tensor use its strides") {
     CHECK(from.numbers[38] == 38);
 }
 
+TEST_CASE("from_dlpack: views of an adopted tensor have its strides") {
+    modern from;
+    from.shape = {4, 2, 4};
+    from.strides = {1, 32, 4};  // axes in another order
+    const auto t = *allot::from_dlpack<heap>(from.share());
+    CHECK(t.strides() == allot::strides{1, 32, 4});
+    auto part = *allot::slice(t, {1, 0, 1}, {2, 2, 3});
+    part = *allot::slice(part, {1, 0, 0}, {1, 2, 2});
+    CHECK(part.shape() == allot::shape{1, 2, 2});
+    CHECK(part.strides() == allot::strides{1, 32, 4});
+    CHECK(*static_cast<std::int32_t*>(part.data()) == 6);
+    CHECK_FALSE(part.is_compact());
+    const auto none = *allot::slice(t, {0, 0, 0}, {0, 2, 2});
+    CHECK(none.strides() == allot::strides{4, 2, 1});
+    modern many;
+    many.shape = {std::int64_t{1} << 40, 2, 2};
+    many.strides = {0, 3, 5};
+    const auto repeated = allot::from_dlpack<heap>(many.share());
+    if constexpr (sizeof(std::size_t) == 8) {
+        CHECK(repeated->shape() == allot::shape{std::int64_t{1} << 40, 2, 2});
+        CHECK(repeated->strides() == allot::strides{0, 3, 5});
+    } else {
+        CHECK(repeated.error().reason == tensor_refusal::too_large);
+    }
+}
+
 TEST_CASE("from_dlpack: a copy between two adoptions of the same bytes is rejected") {
     modern from, again;
     const auto t = *allot::from_dlpack<heap>(from.share());

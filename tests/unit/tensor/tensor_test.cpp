@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <vector>
 
 namespace {
 
@@ -44,6 +45,46 @@ public:
 
 private:
     int made_ = 0;
+};
+
+template <class Memory, class... Policies>
+constexpr std::size_t handle_size =
+    sizeof(allot::tensor_in<allot::storage<Memory, allot::storage_policies<Policies...>>>);
+using allot::as_given;
+static_assert(handle_size<heap_arena> <= 64 && handle_size<heap_arena, as_given> <= 64 &&
+              handle_size<heap_arena, as_given, allot::references::none> <= 64 && handle_size<handle_arena> <= 64);
+
+/// Memory of any size that nobody accesses.
+struct endless_memory : allot::traits_of<handles> {
+    using error = int;
+    allot::acquired<endless_memory> acquire(allot::layout wanted) noexcept {
+        return allot::region<address_model::address>{{1, 0}, wanted.size, 4096};
+    }
+    void release(allot::region<address_model::address>) noexcept {}
+};
+
+/// Pseudorandom numbers.
+class random_numbers {
+public:
+    explicit random_numbers(std::uint64_t seed) : state_{seed} {}
+    std::int64_t below(std::int64_t n) {
+        state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+        return static_cast<std::int64_t>((state_ >> 33 | state_ << 31) % static_cast<std::uint64_t>(n));
+    }
+    /// Returns a shape of this rank with up to 2^`bits` elements. Some axes have one element.
+    allot::shape shape(std::size_t rank, std::int64_t bits) {
+        std::vector<std::int64_t> extents(rank, 1);
+        for (std::int64_t left = bits; rank != 0 && left != 0;) {
+            const std::int64_t part = 1 + below(left);
+            auto& extent = extents[static_cast<std::size_t>(below(static_cast<std::int64_t>(rank)))];
+            if (extent == 1) extent = 1 + below(std::int64_t{1} << part);
+            left -= part;
+        }
+        return allot::shape{std::span<const std::int64_t>{extents}};
+    }
+
+private:
+    std::uint64_t state_;
 };
 
 }  // namespace
@@ -220,6 +261,112 @@ TEST_CASE("view: a misaligned tensor can be viewed with its own dtype") {
     CHECK(allot::view(odd, int32, {3}, 4));
     CHECK(allot::view(odd, allot::float32, {4}, 0));
     CHECK(allot::view(odd, allot::int64, {2}, 0).error().reason == tensor_refusal::misaligned);
+}
+
+TEST_CASE("tensor: has its shape and strides, also with many axes and large extents") {
+    constexpr std::int64_t bits = sizeof(std::size_t) * 8 - 2;
+    allot::naive<endless_memory> memory;
+    const auto data = *allot::alloc_storage<allot::storage_policies<as_given>>(memory, std::int64_t{1} << bits, 64);
+    random_numbers random{1};
+    for (int round = 0; round != 2000; ++round) {
+        const allot::shape extents = random.shape(static_cast<std::size_t>(round) % 9, bits);
+        CAPTURE(round);
+        auto whole = *allot::alloc_tensor(data, 0, extents, allot::uint8);
+        REQUIRE(whole.shape() == extents);
+        REQUIRE(whole.strides() == allot::compact_strides(extents));
+        REQUIRE(whole.is_compact());
+        REQUIRE(whole.size() == *allot::element_count(extents));
+        // A slice of a slice has the strides of the whole tensor.
+        auto part = whole;
+        for (int depth = 0; depth != 2; ++depth) {
+            allot::shape begin = part.shape(), sizes = begin;
+            std::size_t skipped = 0;
+            for (std::size_t axis = 0; axis != extents.rank(); ++axis) {
+                const std::int64_t n = sizes[axis];
+                sizes[axis] = random.below(4) == 0 ? n : 1 + random.below(n);
+                begin[axis] = random.below(n - sizes[axis] + 1);
+                skipped += static_cast<std::size_t>(begin[axis] * whole.strides()[axis]);
+            }
+            const std::size_t before = part.byte_offset();
+            part = *allot::slice(part, begin, sizes);
+            REQUIRE(part.shape() == sizes);
+            REQUIRE(part.strides() == whole.strides());
+            REQUIRE(part.byte_offset() == before + skipped);
+            REQUIRE(part.is_compact() == allot::is_compact(sizes, whole.strides()));
+        }
+        whole.kill();
+        CHECK(whole.shape() == allot::shape{0});
+        CHECK(whole.strides() == allot::strides{1});
+        CHECK(whole.size() == 0);
+    }
+}
+
+TEST_CASE("tensor: a shape without elements has its extents, up to a limit") {
+    heap_arena memory{{}, 65536};
+    const auto data = *allot::alloc_storage(memory, 4096, 64);
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max(), wide = std::int64_t{1} << 28;
+    for (const allot::shape& extents :
+         {allot::shape{0}, {most, 0, most}, {0, 4, 64}, {0, wide, wide, wide, wide, 1 << 10, 1 << 10, 1 << 5}}) {
+        const auto none = *allot::alloc_tensor(data, 0, extents, int32);
+        CHECK(none.shape() == extents);
+        CHECK(none.strides() == allot::compact_strides(extents));
+        CHECK(none.size() == 0);
+        CHECK(none.data() == nullptr);
+        CHECK(allot::view(none, allot::uint8, extents)->shape() == extents);
+    }
+    const allot::shape beyond{0, most, most, most};
+    CHECK(allot::alloc_tensor(data, 0, beyond, int32).error().reason == tensor_refusal::too_large);
+    const auto some = *allot::alloc_tensor(data, 0, {4}, int32);
+    CHECK(allot::view(some, int32, beyond).error().reason == tensor_refusal::too_large);
+}
+
+TEST_CASE("alloc_tensor: a storage that records nothing fails for the same reasons as another one") {
+    heap_arena memory{{}, 65536};
+    const auto given = *allot::alloc_storage<allot::storage_policies<as_given>>(memory, 4096, 64);
+    const auto recorded = *allot::alloc_storage(memory, 4096, 64);
+    const auto position = [](const auto& tensor, const auto& in) {
+        return tensor.data() == nullptr ? -1
+                                        : static_cast<std::byte*>(tensor.data()) - static_cast<std::byte*>(in.base());
+    };
+    constexpr allot::dtype types[] = {int32,
+                                      allot::uint8,
+                                      allot::uint4,
+                                      allot::float8_e4m3fn,
+                                      {allot::int16.code, 16, 3},
+                                      allot::float4_e2m1fn,
+                                      {allot::dtype_code::float8_e5m2, 16},
+                                      {},
+                                      {int32.code, 32, 0},
+                                      {static_cast<allot::dtype_code>(200), 8}};
+    constexpr std::int64_t extents[] = {0, 1, 2, 3, 4, 64, 1024, -1, std::int64_t{1} << 32, std::int64_t{1} << 62};
+    constexpr std::int64_t offsets[] = {
+        0, 64, 1024, 4032, 4096, 32, 4097, -64, std::numeric_limits<std::int64_t>::max()};
+    constexpr std::size_t aligns[] = {0, 1, 32, 64, 128, 3};
+    random_numbers random{2};
+    const auto any = [&](const auto& of) {
+        return of[static_cast<std::size_t>(random.below(random.below(2) == 0 ? 3 : std::ssize(of)))];
+    };
+    int made = 0;
+    for (int round = 0; round != 20'000; ++round) {
+        allot::shape shape = random.shape(static_cast<std::size_t>(random.below(10)), 0);
+        for (std::size_t axis = 0; axis < std::min<std::size_t>(shape.rank(), allot::max_rank); ++axis)
+            if (random.below(2) == 0) shape[axis] = any(extents);
+        const allot::dtype type = any(types);
+        const std::int64_t offset = any(offsets);
+        const std::size_t align = any(aligns);
+        CAPTURE(round);
+        const auto a = allot::alloc_tensor(given, offset, shape, type, align);
+        const auto b = allot::alloc_tensor(recorded, offset, shape, type, align);
+        REQUIRE(error_of(a) == error_of(b));
+        if (!a) continue;
+        ++made;
+        REQUIRE(position(*a, given) == position(*b, recorded));
+        REQUIRE(a->shape() == shape);
+        REQUIRE(a->dtype() == type);
+        REQUIRE(a->size_bytes() == b->size_bytes());
+    }
+    CHECK(made > 1000);
+    CHECK(made < 19'000);
 }
 
 TEST_CASE("slice: has the strides of its tensor") {

@@ -72,6 +72,11 @@ public:
     /// Whether no other lease on the storage can share a byte with this one.
     static constexpr bool is_exclusive = false;
 
+    /// Creates an empty lease.
+    storage_only_lease() noexcept = default;
+    /// Refers to the storage.
+    explicit storage_only_lease(const Storage& in) noexcept : storage_{in} {}
+
     /// Refers to the storage, with space for `most` pieces. Returns `none` or the reason for a failure.
     [[nodiscard]] tensor_refusal start(const Storage& in, std::size_t) noexcept {
         storage_ = in;
