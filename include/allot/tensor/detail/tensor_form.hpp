@@ -99,7 +99,7 @@ public:
 
     [[nodiscard]] constexpr shape extents() const noexcept { return list(0); }
     /// Returns the strides. Precondition: `!by_lease()`.
-    [[nodiscard]] constexpr strides steps() const noexcept { 
+    [[nodiscard]] constexpr strides steps() const noexcept {
         const shape extents = list(has_around() ? rest_.rank : 0);
         strides found;
         found.rank_ = rest_.rank;
@@ -118,7 +118,7 @@ public:
     }
 
 private:
-    enum class unit : unsigned char { none, word, half, packed };     // none: the shape {0}
+    enum class unit : unsigned char { none, word, half, packed };  // none: the shape {0}
 
     // There is a second list; the lease has the strides; the elements are not contiguous.
     static constexpr unsigned char around_flag = 1, by_lease_flag = 2, gaps = 4;
