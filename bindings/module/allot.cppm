@@ -303,6 +303,7 @@ using allot::make_array;
 using allot::make_unique;
 using allot::markable;
 using allot::markable_allocator;
+using allot::max_extent_bits;
 using allot::max_rank;
 using allot::measuring_allocator;
 using allot::memories_at_compile_time;
