@@ -26,13 +26,13 @@ def library():
     return _HERE / f"liballot_torch_cpu-{torch.__version__}.so"
 
 
-def build(path=None, options=("-O2",)):
+def build(path=None, options=("-O2",), source=_HERE / "allot_torch_cpu.cpp"):
     """Compiles the library, by default beside this file, with the compiler of CXX or g++. Returns its path."""
     import torch
     path, pytorch = pathlib.Path(path or library()), pathlib.Path(torch.__file__).parent
     subprocess.run([os.environ.get("CXX", "g++"), "-std=c++20", *options, "-shared", "-fPIC",
                     f"-I{_HERE.parents[1] / 'include'}", "-isystem", str(pytorch / "include"),
-                    str(_HERE / "allot_torch_cpu.cpp"), "-o", str(path), f"-L{pytorch / 'lib'}", "-lc10"], check=True)
+                    str(source), "-o", str(path), f"-L{pytorch / 'lib'}", "-lc10"], check=True)
     return path
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// plan: includes the planner, which assigns an offset to each buffer before the program runs, and arenas that follow a
-// plan.
+// plan: includes the planner, which assigns an offset to each buffer before the program runs, arenas that follow a plan,
+// and the allocator that follows a recorded pass.
 //
 //     static constexpr allot::plan_buffer buffers[] = {{.size = 4096, .live = {0, 2}}, {.size = 1024, .live = {1, 3}}};
 //     const allot::plan_problem problem{.buffers = buffers};
@@ -14,11 +14,14 @@
 #include <allot/host/buffer.hpp>
 #include <allot/host/heap.hpp>
 #include <allot/host/static_storage.hpp>
+#include <allot/plan/guide.hpp>
+#include <allot/plan/guided.hpp>
 #include <allot/plan/memories.hpp>
 #include <allot/plan/mixed.hpp>
 #include <allot/plan/moves.hpp>
 #include <allot/plan/options.hpp>
 #include <allot/plan/pages.hpp>
+#include <allot/plan/pass.hpp>
 #include <allot/plan/plan.hpp>
 #include <allot/plan/planned.hpp>
 #include <allot/plan/replan.hpp>

@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: BSL-1.0
+// guided_room: places the requests of passes by a guide, and by best fit where they differ from it. Offsets only.
+//
+// Internal. The room is in one of two modes:
+//
+//     in step    all calls of the pass were those of the guide. A request is the next call of the guide, and gets the
+//                offset of its slot. Best fit is not used, and has no records.
+//     loose      best fit has a record for each live block. A request is matched with a slot near the last match. If it
+//                is pinned, it gets its place, and otherwise that of best fit.
+//
+// `diverge` leaves the step: it repeats the calls of the pass on best fit. `resume` returns to it as soon as each live
+// block is one that is live in the guide, at its place. A block that the guide does not expect is a stranger: it has a
+// record, or its slot is late.
+#pragma once
+
+#include <allot/plan/detail/pass_log.hpp>
+#include <allot/plan/pass.hpp>
+#include <allot/strategy/best_fit.hpp>
+#include <allot/strategy/detail/record_table.hpp>
+
+#include <limits>
+
+namespace allot {
+inline namespace v1 {
+
+/// The metadata of a block of a guided allocator: a slot of the guide of an epoch, or a record (epoch 0).
+struct guided_ticket {
+    std::uint32_t index = detail::no_record;  ///< The slot or the record. No record: a block outside of the room.
+    std::uint32_t epoch = 0;                  ///< The number of the adopted guide.
+    /// Compares both members.
+    friend constexpr bool operator==(guided_ticket, guided_ticket) = default;
+};
+
+/// The counters of a guided allocator.
+struct guided_counters {
+    std::uint64_t passes = 0;       ///< Passes that began.
+    std::uint64_t divergences = 0;  ///< Times at which a request or a deallocation was not that of the guide.
+    std::uint64_t resumptions = 0;  ///< Times at which the calls were those of the guide again, within a pass.
+    std::uint64_t loose = 0;        ///< Requests that best fit or a pinned place served.
+    std::uint64_t matched = 0;      ///< Requests of these that have a slot.
+    std::uint64_t outside = 0;      ///< Requests that the allocator of the room served.
+    /// Compares all members.
+    friend constexpr bool operator==(const guided_counters&, const guided_counters&) = default;
+};
+
+namespace detail {
+
+/// The offset of a block, and its ticket. `inside` is false if the room has no place.
+struct guided_spot {
+    std::size_t offset = 0;
+    guided_ticket ticket{};
+    bool inside = false;
+};
+
+template <std::size_t Granule>
+class guided_room {
+public:
+    using strategy_type = best_fit<best_fit_options{.store = node_store::side_table, .granule = Granule}>;
+    using allocation_type = allocation_of<strategy_type>;
+
+    guided_room() noexcept = default;
+    guided_room(guided_room&&) noexcept = default;
+    guided_room& operator=(guided_room&&) noexcept = default;
+
+    /// Sets the size and the alignment of the room, which has no live block.
+    void open(std::size_t size, std::size_t align) noexcept {
+        size_ = size;
+        align_ = align;
+        fill();
+    }
+
+    /// Begins a pass with a guide, or with none. The caller keeps the guide until the next call. Returns false and goes on
+    /// with the last guide if the heap is exhausted.
+    bool begin(const guide* by, std::uint32_t phase) noexcept {
+        if (!can_adopt()) return false;
+        log_.finish(phase, [this] { log_segment(); });
+        ++counters_.passes;
+        calm_needed_ = calm_at_first;
+        if (by != guide_ || !carry_over()) adopt(by);
+        call_ = logged_call_ = 0;
+        expected_ = last_ = freed_ = calm_ = 0;
+        const bool was_in_step = std::exchange(in_step_, guide_ != nullptr && !overlaps_residents());
+        if (was_in_step && !in_step_) repeat();
+        return true;
+    }
+    /// Stops the use of the guide until the next pass begins. Returns false and changes nothing if the heap is exhausted.
+    [[nodiscard]] bool release_guide() noexcept {
+        if (!can_adopt()) return false;
+        if (log_.count() != 0) log_segment();
+        adopt(nullptr);
+        call_ = 0;
+        if (std::exchange(in_step_, false)) repeat();
+        return true;
+    }
+
+    /// Returns the offset of a new block.
+    ALLOT_INLINE guided_spot allocate(layout wanted, std::uint64_t key) noexcept {
+        if (in_step_) [[likely]] {
+            std::uint32_t call = guide_->calls[call_];
+            while ((call & 1U) != 0 && states_[call >> 1U] < carried) call = guide_->calls[++call_];
+            const std::uint32_t index = call >> 1U;
+            const guide_slot& slot = guide_->slots[index];
+            if ((call & 1U) == 0 && slot.key == key && slot.align >= wanted.align &&
+                (slot.size == wanted.size || (key != 0 && slot.size > wanted.size && wanted.size != 0))) [[likely]] {
+                ++call_;
+                if (!slot.is_planned) return {};
+                states_[index] = live;
+                return {static_cast<std::size_t>(slot.offset), {index, epoch_}, true};
+            }
+        }
+        return place(wanted, key);
+    }
+    /// Frees a block with an offset in the room.
+    ALLOT_INLINE void deallocate(guided_ticket held, std::size_t offset) noexcept {
+        if (in_step_ && guide_->calls[call_] == 2 * held.index + 1 && held.epoch == epoch_) [[likely]] {
+            states_[held.index] = states_[held.index] == live ? done : waiting;
+            ++call_;
+            return;
+        }
+        leave(held, offset);
+    }
+
+    /// Returns the offset of a new block that is not in step. `even` a request whose block lives on gets a place.
+    ALLOT_COLD guided_spot place(layout wanted, std::uint64_t key, bool even = false) noexcept {
+        if (in_step_) diverge();
+        ++counters_.loose;
+        const std::uint32_t slot = even ? no_record : match(wanted, key);
+        if (slot == no_record) calm_ = 0;
+        else advance(slot);
+        if ((slot != no_record && !guide_->slots[slot].is_planned) || wanted.align > align_ || !records_.room(1))
+            return {};
+        allocation_type at{};
+        if (slot != no_record && guide_->slots[slot].is_pinned && wanted.size <= guide_->slots[slot].size &&
+            wanted.align <= guide_->slots[slot].align)
+            at = space_.allocate_at({static_cast<std::size_t>(guide_->slots[slot].offset), wanted.size});
+        if (at.where.size == 0) at = space_.allocate({wanted.size, wanted.align});
+        if (at.where.size == 0) return {};
+        const std::uint64_t entry = log_.request(wanted.size, wanted.align, key);
+        if (slot == no_record || !is_faithful(slot, at.where, wanted.align))
+            return {at.where.offset, {add({at, entry}), 0}, true};
+        states_[slot] = guide_->slots[slot].end < call_ && !guide_->slots[slot].is_carried ? late : live;
+        late_ += states_[slot] == late;
+        held_[slot] = at;
+        entries_[slot] = entry;
+        const guided_spot spot{at.where.offset, {slot, epoch_}, true};
+        resume();
+        return spot;
+    }
+
+    /// Notes a block that the allocator of the room serves.
+    [[nodiscard]] guided_ticket note_outside(layout wanted, std::uint64_t key) noexcept {
+        ++counters_.outside;
+        if (in_step_ || !records_.room(1)) return {};
+        return {add({{}, log_.request(wanted.size, wanted.align, key), true}), 0};
+    }
+    /// Forgets a block outside.
+    void forget_outside(guided_ticket held) noexcept {
+        if (held.index == no_record) return;
+        log_.end(records_[held.index].entry, requests());
+        remove(held.index);
+        ++freed_;
+    }
+
+    /// Returns whether a block is in the room.
+    [[nodiscard]] bool contains(guided_ticket held) const noexcept {
+        return held.epoch != 0 || (held.index != no_record && !records_[held.index].is_outside);
+    }
+    /// Returns the usable bytes of a block of the room.
+    [[nodiscard]] std::size_t capacity(guided_ticket held, std::size_t offset) const noexcept {
+        if (held.epoch == epoch_) return size_of(held.index);
+        return records_[record_of(held, offset)].at.where.size;
+    }
+    /// Resizes a block of the room in place. Returns false and changes nothing on failure.
+    [[nodiscard]] bool resize(guided_ticket held, std::size_t offset, std::size_t size) noexcept {
+        if (size == 0 || size <= capacity(held, offset)) return size != 0;
+        if (in_step_ || held.epoch == epoch_) return false;
+        allocation_type& at = records_[record_of(held, offset)].at;
+        if (!space_.resize(at, size)) return false;
+        at.where.size = size;
+        return true;
+    }
+    /// Returns the reason for which best fit has no place for a request. Leaves the step.
+    [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
+        if (in_step_) diverge();
+        if (wanted.align > align_) return {refusal::misaligned};
+        const diagnosis found = space_.diagnose(wanted);
+        return found.reason == refusal::none && !records_.room(1) ? diagnosis{refusal::out_of_records} : found;
+    }
+    /// Calls `f(offset, size)` for every hole of the room. O(slots * blocks).
+    template <class Function>
+    void for_each_hole(Function f) const noexcept {
+        std::size_t from = 0;
+        while (from < size_) {
+            std::size_t next = size_, end = size_;
+            for_each_block([&](std::size_t offset, std::size_t size) {
+                if (offset < from || offset >= next) return;
+                next = offset;
+                end = align_up(offset + size, Granule);
+            });
+            if (next > from) f(from, next - from);
+            from = end;
+        }
+    }
+    /// Calls `f(offset, size)` for every live block of the room.
+    template <class Function>
+    void for_each_block(Function f) const noexcept {
+        for (std::uint32_t i = 0; i != slot_count(); ++i)
+            if (states_[i] >= carried) f(static_cast<std::size_t>(guide_->slots[i].offset), size_of(i));
+        for (record_index i = 0; i != records_.ever_taken(); ++i)
+            if (is_stranger(i)) f(records_[i].at.where.offset, records_[i].at.where.size);
+    }
+
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] bool is_in_step() const noexcept { return in_step_; }
+    [[nodiscard]] const guided_counters& counters() const noexcept { return counters_; }
+    [[nodiscard]] pass_log& log() noexcept { return log_; }
+    /// Makes arrays for a guide. Returns false if the heap is exhausted.
+    [[nodiscard]] bool reserve(std::size_t slots) noexcept {
+        const auto count = static_cast<record_index>(slots);
+        return (states_.capacity() >= count || states_.grow(count)) &&
+               (held_.capacity() >= count || held_.grow(count)) &&
+               (entries_.capacity() >= count || entries_.grow(count));
+    }
+
+private:
+    // States of a slot. From `carried` on, it has a live block.
+    enum state : std::uint8_t { waiting, done, carried, live, late };
+    struct record {
+        allocation_type at{};
+        std::uint64_t entry = pass_log::none;
+        bool is_outside = false;
+        bool is_live = false;
+        record_index next = no_record;
+    };
+    static constexpr std::int64_t window = 16;          // slots on each side of the expected one that can match
+    static constexpr std::uint32_t calm_at_first = 32;  // matches before the first resumption in a pass
+
+    [[nodiscard]] record_index add(const record& known) noexcept {
+        const record_index at = records_.take();
+        records_[at] = known;
+        records_[at].is_live = true;
+        strangers_ += !known.is_outside;
+        return at;
+    }
+    void remove(record_index at) noexcept {
+        strangers_ -= !records_[at].is_outside;
+        records_[at].is_live = false;
+        records_.give(at);
+    }
+    [[nodiscard]] bool is_stranger(record_index i) const noexcept {
+        return records_[i].is_live && !records_[i].is_outside;
+    }
+
+    [[nodiscard]] std::uint32_t slot_count() const noexcept {
+        return guide_ == nullptr ? 0 : static_cast<std::uint32_t>(guide_->slots.size() - 1);
+    }
+    [[nodiscard]] std::size_t size_of(std::uint32_t slot) const noexcept {
+        return in_step_ ? static_cast<std::size_t>(guide_->slots[slot].size) : held_[slot].where.size;
+    }
+    /// Number of requests of the pass so far.
+    [[nodiscard]] std::uint32_t requests() const noexcept { return log_.count(); }
+
+    void fill() noexcept {
+        space_ = strategy_type{};
+        if (size_ != 0) (void)space_.insert({0, size_});
+    }
+
+    // ── the begin of a pass ──────────────────────────────────────────────────────────────────────────────────────────
+
+    /// Keeps the live blocks of the last pass as carried ones. Returns false if another block lives, or if there is no
+    /// guide.
+    [[nodiscard]] bool carry_over() noexcept {
+        if (guide_ == nullptr) return false;
+        for (std::uint32_t i = 0; i != slot_count(); ++i)
+            if (states_[i] >= carried && (states_[i] != live || !guide_->slots[i].is_carried)) return false;
+        for (std::uint32_t i = 0; i != slot_count(); ++i) {
+            if (states_[i] == live) log_.carry(entries_[i], requests_before(guide_->slots[i].end));
+            states_[i] = states_[i] == live ? carried : waiting;
+        }
+        return true;
+    }
+    /// Makes room for records of the blocks of all slots.
+    [[nodiscard]] bool can_adopt() noexcept {
+        record_index live_slots = 0;
+        for (std::uint32_t i = 0; i != slot_count(); ++i) live_slots += states_[i] >= carried;
+        return records_.room(live_slots);
+    }
+    /// Makes the blocks of all slots strangers, and takes another guide. Precondition: `can_adopt()`.
+    void adopt(const guide* by) noexcept {
+        for (std::uint32_t i = 0; i != slot_count(); ++i)
+            if (states_[i] >= carried)
+                (void)add({in_step_ ? allocation_type{extent_of_slot(i)} : held_[i], entries_[i]});
+        late_ = 0;
+        guide_ = by;
+        ++epoch_;
+        is_pinned_ = false;
+        for (std::uint32_t i = 0; i != slot_count(); ++i) is_pinned_ = is_pinned_ || guide_->slots[i].is_pinned;
+        for (std::uint32_t i = 0; i != slot_count(); ++i) states_[i] = waiting;
+    }
+    [[nodiscard]] bool is_empty() const noexcept {
+        for (std::uint32_t i = 0; i != slot_count(); ++i)
+            if (states_[i] >= carried) return false;
+        return strangers_ == 0;
+    }
+    /// Returns whether a stranger has bytes of a slot.
+    [[nodiscard]] bool overlaps_residents() const noexcept {
+        for (record_index i = 0; strangers_ != 0 && i != records_.ever_taken(); ++i) {
+            if (!is_stranger(i)) continue;
+            const auto [offset, size] = records_[i].at.where;
+            for (const guide_slot& slot : guide_->slots)
+                if (slot.is_planned && offset < slot.offset + slot.size && slot.offset < offset + size) return true;
+        }
+        return false;
+    }
+
+    /// Moves the position behind deallocations of blocks that are freed.
+    void skip_freed() noexcept {
+        while ((guide_->calls[call_] & 1U) != 0 && states_[guide_->calls[call_] >> 1U] < carried) ++call_;
+    }
+
+    // ── changes of the mode ──────────────────────────────────────────────────────────────────────────────────────────
+
+    /// Leaves the step.
+    ALLOT_COLD void diverge() noexcept {
+        log_segment();
+        repeat();
+        in_step_ = false;
+        ++counters_.divergences;
+        calm_ = freed_ = 0;
+        calm_needed_ *= 2;
+        expected_ = last_ = requests_before(call_);
+    }
+    /// Gives the live blocks of the room to best fit, by the calls of the guide since the pass began.
+    void repeat() noexcept {
+        fill();
+        for (record_index i = 0; i != records_.ever_taken(); ++i)
+            if (is_stranger(i)) records_[i].at = space_.allocate_at(records_[i].at.where);
+        for (std::uint32_t i = 0; i != slot_count(); ++i) held_[i] = {};
+        for (std::uint32_t i = 0; i != slot_count(); ++i)
+            if (states_[i] == carried) held_[i] = space_.allocate_at(extent_of_slot(i));
+        for (std::uint32_t c = 0; c != call_; ++c) {
+            const std::uint32_t i = guide_->calls[c] >> 1U;
+            if (!guide_->slots[i].is_planned) continue;
+            if ((guide_->calls[c] & 1U) == 0) held_[i] = put(i);
+            else if (states_[i] < carried) take(i);
+        }
+        for (std::uint32_t i = 0; i != slot_count(); ++i)
+            if (states_[i] < carried) take(i);  // freed before its time
+    }
+    [[nodiscard]] basic_extent<std::size_t> extent_of_slot(std::uint32_t i) const noexcept {
+        return {static_cast<std::size_t>(guide_->slots[i].offset), static_cast<std::size_t>(guide_->slots[i].size)};
+    }
+    /// Allocates the place of a slot as best fit did, if it did.
+    [[nodiscard]] allocation_type put(std::uint32_t i) noexcept {
+        const guide_slot& slot = guide_->slots[i];
+        if (!slot.is_pinned) {
+            const allocation_type at =
+                space_.allocate({static_cast<std::size_t>(slot.size), static_cast<std::size_t>(slot.align)});
+            if (at.where.size != 0 && at.where.offset == slot.offset) return at;
+            if (at.where.size != 0) space_.deallocate(at);
+        }
+        return space_.allocate_at(extent_of_slot(i));
+    }
+    void take(std::uint32_t i) noexcept {
+        if (held_[i].where.size != 0) space_.deallocate(held_[i]);
+        held_[i] = {};
+    }
+    /// Returns to the step if each live block is that of the guide, and if enough requests had slots since. Without pinned
+    /// blocks, the room must be empty, because the choices of best fit depend on the order of earlier calls.
+    void resume() noexcept {
+        if (strangers_ != 0 || late_ != 0 || calm_ < calm_needed_ || guide_ == nullptr) return;
+        if (!is_pinned_ && !is_empty()) return;
+        in_step_ = true;
+        skip_freed();
+        logged_call_ = call_;
+        ++counters_.resumptions;
+    }
+
+    // ── requests and deallocations that are not in step ──────────────────────────────────────────────────────────────
+
+    /// Returns whether a block is at the place of a slot.
+    [[nodiscard]] bool is_faithful(std::uint32_t i, basic_extent<std::size_t> where, std::size_t align) const noexcept {
+        const guide_slot& slot = guide_->slots[i];
+        return where.offset == slot.offset && where.size <= slot.size && align <= slot.align;
+    }
+
+    ALLOT_COLD void leave(guided_ticket held, std::size_t offset) noexcept {
+        if (in_step_ && held.epoch == epoch_) {
+            skip_freed();
+            // Where blocks are pinned, best fit need not see the deallocations in their order.
+            if (is_pinned_ || guide_->calls[call_] == 2 * held.index + 1) {
+                states_[held.index] = states_[held.index] == live ? done : waiting;
+                return;
+            }
+            diverge();
+        }
+        ++freed_;
+        if (held.epoch == epoch_) {
+            const std::uint32_t i = held.index;
+            log_.end(entries_[i], requests());
+            late_ -= states_[i] == late;
+            states_[i] = states_[i] == carried ? waiting : done;
+            take(i);
+            resume();
+            return;
+        }
+        const record_index found = record_of(held, offset);
+        log_.end(records_[found].entry, requests());
+        if (!in_step_) space_.deallocate(records_[found].at);
+        remove(found);
+        if (!in_step_) resume();
+    }
+    /// Returns the record of a block, which may be of an earlier guide. Precondition: the block is live, and has one.
+    [[nodiscard]] record_index record_of(guided_ticket held, std::size_t offset) const noexcept {
+        if (held.epoch == 0) return held.index;
+        record_index found = 0;
+        while (!is_stranger(found) || records_[found].at.where.offset != offset) ++found;
+        return found;
+    }
+
+    // ── matching ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    /// Returns the slot of a request: one near the expected slot with the same size and key, before which the guide has as
+    /// many deallocations as the program made; or one of a similar size.
+    [[nodiscard]] std::uint32_t match(layout wanted, std::uint64_t key) noexcept {
+        if (guide_ == nullptr) return no_record;
+        std::uint32_t found = no_record;
+        std::int64_t lowest = std::numeric_limits<std::int64_t>::max();
+        const std::int64_t center = expected_, count = slot_count();
+        const std::int64_t from = center > window ? center - window : 0;
+        for (std::int64_t i = from; i < count && i <= center + window; ++i) {
+            const auto slot = static_cast<std::uint32_t>(i);
+            const std::int64_t cost = difference(slot, wanted, key);
+            if (cost < lowest) {
+                lowest = cost;
+                found = slot;
+            }
+        }
+        return found;
+    }
+    /// Returns how little a slot is like a request, or the maximum if it is not.
+    [[nodiscard]] std::int64_t difference(std::uint32_t i, layout wanted, std::uint64_t key) const noexcept {
+        constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+        const guide_slot& slot = guide_->slots[i];
+        if (states_[i] != waiting || slot.key != key) return never;
+        const std::uint64_t small = slot.size < wanted.size ? slot.size : wanted.size;
+        const std::uint64_t large = slot.size < wanted.size ? wanted.size : slot.size;
+        if (key == 0 && large / 2 > small) return never;
+        const auto deallocations = static_cast<std::int64_t>(slot.at - i);
+        const auto before = last_ == 0 ? 0 : static_cast<std::int64_t>(guide_->slots[last_ - 1].at - (last_ - 1));
+        const std::int64_t missing = deallocations - before - static_cast<std::int64_t>(freed_);
+        const std::int64_t distance = static_cast<std::int64_t>(i) - static_cast<std::int64_t>(expected_);
+        const std::int64_t cost =
+            4 * (missing < 0 ? -missing : missing) + 2 * (distance < 0 ? -distance : distance) + (distance < 0);
+        return small == large ? cost : cost + 1000;
+    }
+    /// Moves the guide's position behind a slot. Blocks that should be freed by then are late.
+    void advance(std::uint32_t slot) noexcept {
+        ++counters_.matched;
+        ++calm_;
+        freed_ = 0;
+        last_ = slot + 1;
+        if (states_[slot] == waiting) states_[slot] = done;
+        const std::uint32_t end = guide_->slots[slot].at + 1;
+        for (; call_ < end; ++call_) {
+            const std::uint32_t call = guide_->calls[call_], i = call >> 1U;
+            if ((call & 1U) == 0 || states_[i] < carried || states_[i] == late) continue;
+            states_[i] = late;
+            ++late_;
+        }
+        expected_ = slot + 1;
+        while (expected_ < slot_count() && states_[expected_] != waiting) ++expected_;
+    }
+    /// Returns the number of requests of the guide before a call.
+    [[nodiscard]] std::uint32_t requests_before(std::uint32_t call) const noexcept {
+        std::uint32_t low = 0, high = slot_count();
+        while (low != high) {
+            const std::uint32_t middle = low + (high - low) / 2;
+            if (guide_->slots[middle].at < call) low = middle + 1;
+            else high = middle;
+        }
+        return low;
+    }
+    /// Adds the calls in step since the last change of the mode to the log.
+    void log_segment() noexcept {
+        if (!in_step_ || guide_ == nullptr) return;
+        for (; logged_call_ != call_; ++logged_call_) {
+            const std::uint32_t call = guide_->calls[logged_call_], i = call >> 1U;
+            const guide_slot& slot = guide_->slots[i];
+            if ((call & 1U) == 0) entries_[i] = log_.request(slot.size, slot.align, slot.key);
+            else if (slot.at < logged_call_) log_.end(entries_[i], requests());
+        }
+        for (std::uint32_t i = 0; i != slot_count(); ++i)
+            if (states_[i] == done) log_.end_if_open(entries_[i], requests());
+    }
+
+    const guide* guide_ = nullptr;
+    std::uint32_t call_ = 0;  // index of the guide's next call
+    std::uint32_t epoch_ = 1;
+    bool in_step_ = false;
+    bool is_pinned_ = false;         // a slot of the guide is
+    record_array<state, 0> states_;  // index: slot, as in the next two
+    record_array<allocation_type, 0> held_;
+    record_array<std::uint64_t, 0> entries_;  // in the log
+    std::size_t size_ = 0, align_ = 1;
+    strategy_type space_{};
+    record_table<record, 0> records_;
+    std::size_t strangers_ = 0;  // records of the room
+    std::size_t late_ = 0;       // slots whose block should be freed
+    std::uint32_t expected_ = 0, last_ = 0,
+                  freed_ = 0;  // the slot after the last match; that match, from 1; frees since
+    std::uint32_t calm_ = 0, calm_needed_ = calm_at_first;  // matches since the last request without a slot
+    std::uint32_t logged_call_ = 0;
+    pass_log log_;
+    guided_counters counters_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

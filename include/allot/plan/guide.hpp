@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSL-1.0
+// guide: the places of the requests of one pass of a program, such as a step of a training, for `guided`.
+//
+//     std::vector<allot::pass_request> seen = …;                 // from guided::take_recording, or a file
+//     const auto made = allot::make_guide(seen);
+//     if (!made) …                                               // invalid sizes or alignments: made.error()
+//     made->peak; made->bound; made->best_fit_peak;
+//
+//     request    0   1   2   3   4        `until` of request 0 is 3: three requests came before its deallocation.
+//     block 0    ├───────────┤            A block that the next pass frees has `until` = the number of requests, and
+//     block 1        ├───────────────►    `after` = the number of requests of the next pass before the deallocation, and
+//     block 2            ├───┤            `is_carried`. `until = lives_on`: neither pass frees it. It gets no place.
+//
+// `make_guide` compares three layouts. The first one is that of best fit. The second one is that of best fit with a few
+// blocks at other places ("pinned"), which lower the peak. The third one is that of `plan`, in which all blocks are
+// pinned. It plays the pass again with requests of other sizes, missing requests and requests in another order, and
+// takes the layout whose peaks are lowest then, among those that exceed the bound of the pass itself by at most 1 %. No
+// layout above the peak of best fit is taken. Same input, same guide, on every machine.
+//
+// When to use: to make the guide of a `guided` allocator, in any thread and at any time.
+// When not to use: if all requests are certain. `planned` serves a plan without a check.
+//
+// Complexity: that of `plan` with the given effort, and O(requests) for each of the `trials`.
+// Memory: about 50 bytes for each request, and while it is made the memory of `plan`.
+// Thread safety: the function has no state. A guide is a value.
+#pragma once
+
+#include <allot/plan/detail/guide_maker.hpp>
+
+namespace allot {
+inline namespace v1 {
+
+/// Returns a guide for a pass. Throws the exceptions of the heap, such as `std::bad_alloc`. Fails if a size is 0 or too
+/// large, if an alignment is not a power of two, or if a deallocation comes before its request.
+[[nodiscard]] inline result<guide, plan_error> make_guide(std::span<const pass_request> seen,
+                                                          const guide_options& options = {}) {
+    return detail::guide_maker{seen, options}.run();
+}
+
+}  // namespace v1
+}  // namespace allot
