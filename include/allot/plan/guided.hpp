@@ -17,8 +17,8 @@
 // deallocation that is not the expected one begins a loose part of the pass: best fit places the requests in the bytes
 // that are free. A request is matched with one of the guide near by, by its size, the deallocations before it, and its key
 // if it has one. The guide is followed again when all live blocks of the room are blocks of the guide at their places,
-// and at the latest in a pass that begins so. What does not fit in the room, and what lives on, is a block of the
-// allocator.
+// and at the latest in a pass that begins so. The allocator serves requests that do not fit in the room, and those whose
+// blocks live on.
 //
 // With a key, a request also takes the place of a larger one with the same key.
 //
@@ -53,7 +53,12 @@ inline namespace v1 {
 template <class Inner>
 struct guided_metadata {
     ALLOT_NO_UNIQUE_ADDRESS Inner inner{};  ///< The metadata of the allocator.
-    guided_ticket ticket{};                 ///< The slot or the record of the block.
+    guided_reference reference{};           ///< The slot or the record of the block.
+    /// Constructs the metadata of an empty block.
+    constexpr guided_metadata() noexcept = default;
+    /// Constructs the metadata from its members.
+    constexpr guided_metadata(Inner of_allocator, guided_reference of_room) noexcept
+        : inner{of_allocator}, reference{of_room} {}
     /// Compares both members.
     friend constexpr bool operator==(const guided_metadata&, const guided_metadata&) = default;
 };
@@ -132,7 +137,7 @@ public:
     /// They are complete when the pass after it is over. Returns an empty list if there is no such pass.
     [[nodiscard]] std::vector<pass_request> take_recording(unsigned phase = 0) { return room_.log().take(phase); }
 
-    /// Allocates a block. A key names the request, such as a hash of an operator; 0 is none. Returns an empty block on
+    /// Allocates a block. A key names the request, such as a hash of an operator; 0: no key. Returns an empty block on
     /// failure.
     [[nodiscard]] block_type allocate(layout wanted, std::uint64_t key = 0) noexcept {
         const detail::guided_spot spot = room_.allocate(wanted, key);
@@ -142,26 +147,26 @@ public:
     }
     /// Deallocates an unchanged block. Does nothing for an empty block.
     void deallocate(block_type held) noexcept {
-        const guided_ticket ticket = held.metadata.ticket;
+        const guided_reference reference = held.metadata.reference;
         if (!held) return;
-        if (room_.contains(ticket)) [[likely]]
-            return room_.deallocate(ticket, offset_of(held));
+        if (room_.contains(reference)) [[likely]]
+            return room_.deallocate(reference, offset_of(held));
         inner_.deallocate(of_allocator(held));
-        room_.forget_outside(ticket);
+        room_.forget_outside(reference);
     }
     /// Resizes a block in place and updates `held`. Returns false and changes nothing on failure. In step, a block cannot
     /// exceed its request.
     [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept
         requires resizable_allocator<allocator_type>
     {
-        if (room_.contains(held.metadata.ticket)) {
-            if (!room_.resize(held.metadata.ticket, offset_of(held), size)) return false;
+        if (room_.contains(held.metadata.reference)) {
+            if (!room_.resize(held.metadata.reference, offset_of(held), size)) return false;
             held.size = size;
             return true;
         }
         inner_block inner = of_allocator(held);
         if (!inner_.resize(inner, size)) return false;
-        held = {inner.address, inner.size, {inner.metadata, held.metadata.ticket}};
+        held = {inner.address, inner.size, {inner.metadata, held.metadata.reference}};
         return true;
     }
     /// Releases memory of the allocator without live blocks. The room stays. Returns the number of released bytes.
@@ -181,7 +186,7 @@ public:
         requires measuring_allocator<allocator_type>
     {
         if (!held) return 0;
-        if (room_.contains(held.metadata.ticket)) return room_.capacity(held.metadata.ticket, offset_of(held));
+        if (room_.contains(held.metadata.reference)) return room_.capacity(held.metadata.reference, offset_of(held));
         return inner_.capacity(of_allocator(held));
     }
     /// Returns true if the block is in the allocator's memory, live or not.
@@ -239,7 +244,7 @@ private:
         return {held.address, held.size, held.metadata.inner};
     }
     [[nodiscard]] block_type inside(const detail::guided_spot& spot, std::size_t size) const noexcept {
-        return {model::locate(held_.address, spot.offset), size, {{}, spot.ticket}};
+        return {model::locate(held_.address, spot.offset), size, {{}, spot.reference}};
     }
     /// Allocates a block that has no place in the room, or one in the room if the allocator is full.
     ALLOT_COLD block_type outside(layout wanted, std::uint64_t key) noexcept {

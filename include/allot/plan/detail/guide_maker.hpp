@@ -231,7 +231,7 @@ private:
         return true;
     }
 
-    /// Pins one block after the other, each time the one that lowers the excess most, until there is none.
+    /// Pins one block after the other, each time the one that lowers the excess most, as long as one does.
     void pin_single(guide& made) const {
         std::vector<rule> rules(seen_.size(), rule::best_fit);
         guide trial = made;
@@ -328,7 +328,7 @@ private:
             for (const rehearsed_call& call : calls) {
                 const std::uint32_t i = call.request;
                 if (call.is_deallocation) {
-                    if (held[i].inside) place.deallocate(held[i].ticket, held[i].offset);
+                    if (held[i].inside) place.deallocate(held[i].reference, held[i].offset);
                     held[i] = {};
                     continue;
                 }

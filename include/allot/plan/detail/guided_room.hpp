@@ -24,11 +24,11 @@ namespace allot {
 inline namespace v1 {
 
 /// The metadata of a block of a guided allocator: a slot of the guide of an epoch, or a record (epoch 0).
-struct guided_ticket {
+struct guided_reference {
     std::uint32_t index = detail::no_record;  ///< The slot or the record. No record: a block outside of the room.
     std::uint32_t epoch = 0;                  ///< The number of the adopted guide.
     /// Compares both members.
-    friend constexpr bool operator==(guided_ticket, guided_ticket) = default;
+    friend constexpr bool operator==(guided_reference, guided_reference) = default;
 };
 
 /// The counters of a guided allocator.
@@ -45,10 +45,10 @@ struct guided_counters {
 
 namespace detail {
 
-/// The offset of a block, and its ticket. `inside` is false if the room has no place.
+/// The offset of a block, and its reference. `inside` is false if the room has no place.
 struct guided_spot {
     std::size_t offset = 0;
-    guided_ticket ticket{};
+    guided_reference reference{};
     bool inside = false;
 };
 
@@ -111,7 +111,7 @@ public:
         return place(wanted, key);
     }
     /// Frees a block with an offset in the room.
-    ALLOT_INLINE void deallocate(guided_ticket held, std::size_t offset) noexcept {
+    ALLOT_INLINE void deallocate(guided_reference held, std::size_t offset) noexcept {
         if (in_step_ && guide_->calls[call_] == 2 * held.index + 1 && held.epoch == epoch_) [[likely]] {
             states_[held.index] = states_[held.index] == live ? done : waiting;
             ++call_;
@@ -148,13 +148,13 @@ public:
     }
 
     /// Notes a block that the allocator of the room serves.
-    [[nodiscard]] guided_ticket note_outside(layout wanted, std::uint64_t key) noexcept {
+    [[nodiscard]] guided_reference note_outside(layout wanted, std::uint64_t key) noexcept {
         ++counters_.outside;
         if (in_step_ || !records_.room(1)) return {};
         return {add({{}, log_.request(wanted.size, wanted.align, key), true}), 0};
     }
     /// Forgets a block outside.
-    void forget_outside(guided_ticket held) noexcept {
+    void forget_outside(guided_reference held) noexcept {
         if (held.index == no_record) return;
         log_.end(records_[held.index].entry, requests());
         remove(held.index);
@@ -162,16 +162,16 @@ public:
     }
 
     /// Returns whether a block is in the room.
-    [[nodiscard]] bool contains(guided_ticket held) const noexcept {
+    [[nodiscard]] bool contains(guided_reference held) const noexcept {
         return held.epoch != 0 || (held.index != no_record && !records_[held.index].is_outside);
     }
     /// Returns the usable bytes of a block of the room.
-    [[nodiscard]] std::size_t capacity(guided_ticket held, std::size_t offset) const noexcept {
+    [[nodiscard]] std::size_t capacity(guided_reference held, std::size_t offset) const noexcept {
         if (held.epoch == epoch_) return size_of(held.index);
         return records_[record_of(held, offset)].at.where.size;
     }
     /// Resizes a block of the room in place. Returns false and changes nothing on failure.
-    [[nodiscard]] bool resize(guided_ticket held, std::size_t offset, std::size_t size) noexcept {
+    [[nodiscard]] bool resize(guided_reference held, std::size_t offset, std::size_t size) noexcept {
         if (size == 0 || size <= capacity(held, offset)) return size != 0;
         if (in_step_ || held.epoch == epoch_) return false;
         allocation_type& at = records_[record_of(held, offset)].at;
@@ -384,7 +384,7 @@ private:
         return where.offset == slot.offset && where.size <= slot.size && align <= slot.align;
     }
 
-    ALLOT_COLD void leave(guided_ticket held, std::size_t offset) noexcept {
+    ALLOT_COLD void leave(guided_reference held, std::size_t offset) noexcept {
         if (in_step_ && held.epoch == epoch_) {
             skip_freed();
             // Where blocks are pinned, best fit need not see the deallocations in their order.
@@ -411,7 +411,7 @@ private:
         if (!in_step_) resume();
     }
     /// Returns the record of a block, which may be of an earlier guide. Precondition: the block is live, and has one.
-    [[nodiscard]] record_index record_of(guided_ticket held, std::size_t offset) const noexcept {
+    [[nodiscard]] record_index record_of(guided_reference held, std::size_t offset) const noexcept {
         if (held.epoch == 0) return held.index;
         record_index found = 0;
         while (!is_stranger(found) || records_[found].at.where.offset != offset) ++found;
