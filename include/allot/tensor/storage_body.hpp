@@ -22,7 +22,8 @@
 // When not to use: with counted references; `alloc_storage` creates the body on the host heap.
 //
 // Complexity: an allocation at a given offset is O(holes); a search costs as much as the strategy's. Memory: the
-// placement (best_fit: 2 KiB of bins for 64-bit offsets) and one record for each allocation. Thread safety: that of the
+// placement (best_fit: 2 KiB of bins for 64-bit offsets) and one record for each allocation, and up to 64 bytes besides.
+// A counted body is one allocation on the heap, which has the first 16 records. Thread safety: that of the
 // reference policy. The thread that drops the last reference calls the allocator, which must allow that.
 #pragma once
 
@@ -32,6 +33,7 @@
 #include <allot/core/detail/sanitizer.hpp>
 #include <allot/core/device.hpp>
 #include <allot/tensor/detail/allocate_or_trim.hpp>
+#include <allot/tensor/detail/kept_placement.hpp>
 #include <allot/tensor/policies.hpp>
 #include <allot/tensor/refusal.hpp>
 
@@ -79,7 +81,8 @@ struct storage_piece<own_blocks, Block> {
 /// The owner of a storage's memory. Users name it only with `references::none`.
 template <allocator Allocator, class Policies>
 class storage_body {
-    using placement = typename Policies::placement;
+    using placement =
+        typename detail::kept_placement<typename Policies::placement, Policies::references::counted>::type;
     using block_type = block_of<Allocator>;
     using lock = typename Policies::references::lock;
 
