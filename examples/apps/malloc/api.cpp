@@ -384,14 +384,33 @@ void forks_in_handlers() {
     CHECK(forked > 0);
 }
 
+/// Ends the program by a misuse.
+int misuse(std::string_view name) {
+    const auto twice = [](std::size_t size) {
+        void* const block = hidden(std::malloc(size));
+        void* const other = hidden(std::malloc(size));
+        std::free(block);
+        std::free(other);
+        std::free(hidden(block));
+    };
+    alignas(64) static char local[64];
+    if (name == "small_twice") twice(50);
+    if (name == "large_twice") twice(5000);
+    if (name == "foreign") std::free(hidden<void*>(local + 24));
+    if (name == "inside") std::free(static_cast<char*>(hidden(std::malloc(5000))) + 16);
+    if (name == "overwritten") {
+        char* const block = static_cast<char*>(hidden(std::malloc(5000)));
+        void* const above = hidden(std::malloc(5000));
+        std::memset(block, 0xFF, malloc_usable_size(block) + 8);
+        std::free(above);
+    }
+    return 0;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
-    if (count == 2 && arguments[1] == std::string_view{"invalid"}) {
-        int local = 0;
-        std::free(hidden<void*>(&local + 4));
-        return 0;
-    }
+    if (count == 2) return misuse(arguments[1]);
     sizes();
     too_large();
     alignments();

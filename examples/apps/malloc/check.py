@@ -37,9 +37,12 @@ class Functions(unittest.TestCase):
     def test_linked(self):
         self.passes("malloc_api_linked", False)
 
-    def test_invalid_free(self):
-        done = run(BUILT / "malloc_api_preloaded", "invalid")
-        self.assertEqual((done.returncode, done.stderr), (-6, "free(): invalid pointer\n"))
+    def test_misuses(self):
+        for name, words in {"small_twice": "not live", "large_twice": "not live", "inside": "not live", "overwritten": "not live",
+                            "foreign": "did not allocate"}.items():
+            done = run(BUILT / "malloc_api_preloaded", name)
+            self.assertEqual(done.returncode, -6, name)
+            self.assertRegex(done.stderr, f"^allot: misuse: a block that .*{words}", name)
 
 
 class Programs(unittest.TestCase):

@@ -32,7 +32,7 @@ struct make_arena {
     arena operator()(std::size_t) const noexcept { return arena{allot::host::virtual_memory::up_to(64_GiB)}; }
 };
 
-using heap_type = allot::address_heap<make_arena, allot::host::fork_lock>;
+using heap_type = allot::address_heap<make_arena, allot::host::fork_lock, allot::address_heap_options{.checks = true}>;
 /// The heap is not destroyed, because programs free blocks until they end.
 union immortal {
     heap_type heap{};
@@ -40,7 +40,8 @@ union immortal {
 };
 constinit immortal process;
 constexpr heap_type& heap = process.heap;
-constinit thread_local allot::address_cache<> cache_of_thread [[gnu::tls_model("initial-exec")]];
+constinit thread_local allot::address_cache<allot::address_cache_options{.checks = true}> cache_of_thread
+    [[gnu::tls_model("initial-exec")]];
 
 // ── the end of a thread ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -86,11 +87,6 @@ constexpr std::size_t most = PTRDIFF_MAX;
 
 [[gnu::noinline]] void deallocate(void* block) {
     if (block == nullptr) return;
-    if (!heap.owns(block)) {
-        static constexpr char message[] = "free(): invalid pointer\n";
-        static_cast<void>(!::write(2, message, sizeof message - 1));
-        std::abort();
-    }
     const int before = errno;
     note_thread();
     heap.deallocate(cache_of_thread, block);
@@ -112,6 +108,9 @@ EXPORT void* malloc(std::size_t size) noexcept {
 EXPORT void free(void* block) noexcept {
     if (block == nullptr || !cache_of_thread.keep(block, heap.capacity(block))) deallocate(block);
 }
+
+EXPORT void free_sized(void* block, std::size_t) noexcept { free(block); }
+EXPORT void free_aligned_sized(void* block, std::size_t, std::size_t) noexcept { free(block); }
 
 EXPORT void* calloc(std::size_t count, std::size_t size) noexcept {
     std::size_t bytes = 0;
@@ -139,7 +138,7 @@ EXPORT void* reallocarray(void* block, std::size_t count, std::size_t size) noex
 }
 
 EXPORT void* memalign(std::size_t align, std::size_t size) noexcept {
-    if (align > most / 2 + 1) {
+    if (align > SIZE_MAX / 2 + 1) {
         errno = EINVAL;
         return nullptr;
     }

@@ -12,6 +12,9 @@
 //                   ▼         ▼
 //                 block     block ─► block                         linked through the blocks' first words
 //
+// With `checks`, a block that is freed twice, and an address that no block can have, are not kept. The heap then reports the
+// misuse. The marks are inside the blocks, and take four instructions.
+//
 // A list has a limit, which starts at zero. The heap raises it when the list is empty or full, up to `bytes` of blocks.
 //
 // When to use: with address_heap.
@@ -38,6 +41,9 @@ struct address_cache_options {
     std::size_t bytes = std::size_t{1} << 14U;
     /// The largest number of blocks that a list keeps.
     std::size_t blocks = 256;
+    /// Whether a block that the cache already keeps is detected when it is freed again. A kept block then has a mark in its
+    /// second word.
+    bool checks = false;
 };
 
 namespace detail {
@@ -64,8 +70,8 @@ public:
     /// The largest capacity of a kept block in bytes.
     static constexpr std::size_t largest = (Options.largest + word) / granule * granule - word;
 
-    /// Constructs a cache without blocks.
-    constexpr address_cache() noexcept = default;
+    /// Constructs a cache without blocks, for a thread that starts with the arena of a number.
+    constexpr explicit address_cache(std::uint32_t arena = 0) noexcept : home_{arena} {}
     address_cache(const address_cache&) = delete;
     address_cache& operator=(const address_cache&) = delete;
 
@@ -79,18 +85,18 @@ public:
             return nullptr;
         from.first = detail::waiting_block::next(taken);
         ++from.room;
+        if constexpr (Options.checks) set_mark(taken, 0);
         return taken;
     }
-    /// Keeps a block. Returns false if it is too large or its list is full. Precondition: `capacity` is that of the block.
+    /// Keeps a block. Returns false if it is too large or its list is full, or if the cache suspects a misuse.
+    /// Precondition: `capacity` is that of the block.
     [[nodiscard]] ALLOT_INLINE bool keep(void* block, std::size_t capacity) noexcept {
         if (capacity > largest) [[unlikely]]
             return false;
         list& to = lists_[(capacity + word) / granule];
-        if (to.room == 0) [[unlikely]]
+        if (to.room == 0 || is_suspicious(block)) [[unlikely]]
             return false;
-        --to.room;
-        detail::waiting_block::set_next(block, to.first);
-        to.first = block;
+        add(to, block);
         return true;
     }
     /// Returns the number of kept bytes. O(kept blocks).
@@ -102,7 +108,7 @@ public:
     }
 
 private:
-    template <class, class, auto>
+    template <class, class, auto, class>
     friend class address_heap;
     static constexpr std::size_t count = (largest + word) / granule + 1;
 
@@ -110,6 +116,33 @@ private:
         void* first = nullptr;
         std::uint32_t room = 0, limit = 0;  // room: blocks that can be added
     };
+    ALLOT_INLINE void add(list& to, void* block) noexcept {
+        --to.room;
+        detail::waiting_block::set_next(block, to.first);
+        if constexpr (Options.checks) set_mark(block, mark());
+        to.first = block;
+    }
+    /// Returns the mark of the blocks of this cache.
+    [[nodiscard]] ALLOT_INLINE std::uintptr_t mark() const noexcept { return ~reinterpret_cast<std::uintptr_t>(this); }
+    ALLOT_INLINE static void set_mark(void* block, std::uintptr_t to) noexcept {
+        std::memcpy(static_cast<std::byte*>(block) + word, &to, sizeof to);
+    }
+    /// Returns true for an address that no block has, and for a block with the mark of this cache.
+    [[nodiscard]] ALLOT_INLINE bool is_suspicious([[maybe_unused]] const void* block) const noexcept {
+        if constexpr (Options.checks) {
+            std::uintptr_t found;
+            std::memcpy(&found, static_cast<const std::byte*>(block) + word, sizeof found);
+            return found == mark() || reinterpret_cast<std::uintptr_t>(block) % granule != 0;
+        } else {
+            return false;
+        }
+    }
+    /// Returns true if a list has the block. O(blocks of the list).
+    [[nodiscard]] bool has(const void* block, std::size_t index) const noexcept {
+        const void* each = lists_[index].first;
+        while (each != nullptr && each != block) each = detail::waiting_block::next(each);
+        return each == block;
+    }
     [[nodiscard]] ALLOT_INLINE static std::size_t list_for(std::size_t size) noexcept {
         return ((size < smallest ? smallest : size) + word + granule - 1) / granule;
     }
@@ -148,7 +181,8 @@ private:
     }
 
     list lists_[count]{};
-    std::uint32_t home_ = 0;  // the number of the thread's arena, plus one
+    std::uint32_t home_;        // the number of the thread's arena
+    std::uint32_t waited_ = 0;  // how often it was locked
 };
 
 }  // namespace v1

@@ -17,7 +17,7 @@
 //               small blocks   ▼ batches    ▼
 //                         [ arena 0 ]  [ arena 1 ] …  [ spare ]    a lock and a range of addresses for each
 //
-// Each thread has a home arena. Small blocks stay in the cache of the thread that frees them, and move to and from the
+// Threads start with the first arena, and move to the next one when they often find theirs locked. Small blocks stay in the cache of the thread that frees them, and move to and from the
 // arenas in batches. A block goes back to the arena whose addresses contain it. Other blocks use the arenas directly.
 // Arenas are constructed when a thread first needs them.
 //
@@ -29,6 +29,10 @@
 // lock. A signal handler may fork while its thread is in a call. In the child, the blocks in the caches of the other threads
 // are lost.
 //
+// Checks need no heap: `address_cache_options::checks` marks the blocks in a cache, and `address_heap_options::checks` compares
+// the records around a block that goes to its arena. A block that is freed twice, a foreign address, and a record that was
+// overwritten are reported to `OnMisuse`.
+//
 // When to use: to replace malloc, or as the heap of a language's run time.
 // When not to use: where callers keep blocks: an arena, per_thread or sharded need no record for the address.
 //
@@ -38,6 +42,7 @@
 // a live block without the lock: other threads change only flags in that word.
 #pragma once
 
+#include <allot/arena/misuse.hpp>
 #include <allot/compose/address_cache.hpp>
 #include <allot/compose/detail/heap_shard.hpp>
 
@@ -48,8 +53,10 @@ inline namespace v1 {
 
 /// The options of `address_heap`.
 struct address_heap_options {
-    std::size_t arenas = 16;                      ///< The number of arenas.
-    std::size_t spares = 4;                       ///< The number of arenas for requests during a fork.
+    std::size_t arenas = 16;     ///< The number of arenas.
+    std::uint32_t patience = 8;  ///< A thread that finds its arena locked so often moves to the next one.
+    std::size_t spares = 4;      ///< The number of arenas for requests during a fork.
+    bool checks = false;         ///< Whether blocks that go to an arena are checked when they are freed.
     std::size_t discard = std::size_t{1} << 17U;  ///< The smallest freed block that loses its pages, in bytes.
 };
 
@@ -63,7 +70,8 @@ struct address_heap_statistics {
 };
 
 /// A heap of arenas that threads share. `Make` returns the arena of a number: `Arena operator()(std::size_t) const`.
-template <class Make, class Lock, auto Options = address_heap_options{}>
+/// `OnMisuse` handles misuses (arena/misuse.hpp).
+template <class Make, class Lock, auto Options = address_heap_options{}, class OnMisuse = abort_on_misuse>
 class address_heap {
     using arena_type = std::invoke_result_t<const Make&, std::size_t>;
     static_assert(finds_blocks_by_address<arena_type>,
@@ -88,13 +96,13 @@ public:
             void* const kept = cache.take(wanted.size);
             return kept != nullptr ? kept : refill(cache, wanted.size);
         }
-        return allocate_directly(cache, [&](shard& from) { return from.allocate(wanted); });
+        return allocate_directly(cache, wanted.size, [&](shard& from) { return from.allocate(wanted); });
     }
     /// Allocates a block of zeros. Returns null on failure, or if the size is 0.
     template <class Cache>
     [[nodiscard]] void* allocate_zeroed(Cache& cache, std::size_t size) noexcept {
         if (size > Cache::largest)
-            return allocate_directly(cache, [&](shard& from) { return from.allocate_zeroed({.size = size}); });
+            return allocate_directly(cache, size, [&](shard& from) { return from.allocate_zeroed({.size = size}); });
         void* const given = allocate(cache, {.size = size});
         return given != nullptr ? std::memset(given, 0, size) : nullptr;
     }
@@ -102,20 +110,23 @@ public:
     template <class Cache>
     void deallocate(Cache& cache, void* address) noexcept {
         if (address == nullptr) return;
-        const std::size_t room = capacity(address);
-        if (cache.keep(address, room)) return;
+        const std::size_t room = capacity(address), list = (room + sizeof(void*)) / (2 * sizeof(void*));
         if (room > Cache::largest) return deallocate(address);
-        const std::size_t list = (room + sizeof(void*)) / (2 * sizeof(void*));
-        if (!cache.raise(list)) free_chain(cache.cut(list, cache.lists_[list].limit / 2));
-        static_cast<void>(cache.keep(address, room));
+        if (cache.is_suspicious(address) && is_misused(cache, address, list)) return;
+        if (cache.lists_[list].room == 0 && !cache.raise(list))
+            free_chain(cache.cut(list, cache.lists_[list].limit / 2));
+        cache.add(cache.lists_[list], address);
     }
     /// Frees a block without a cache. Does nothing for a null pointer.
     void deallocate(void* address) noexcept {
         if (address == nullptr) return;
         const std::size_t at = find(address);
+        if (at == count) return detail::report<OnMisuse>(misuse::foreign_block, raw_pointer::position(address), 0);
         if (shards_[at].enter(make_, at)) {
-            shards_[at].deallocate(address);
+            const bool sound = !Options.checks || shards_[at].is_sound(address);
+            if (sound) shards_[at].deallocate(address);
             shards_[at].leave();
+            if (!sound) detail::report<OnMisuse>(misuse::not_live, raw_pointer::position(address), 0);
         } else {
             shards_[at].give_back(address);
         }
@@ -211,14 +222,25 @@ private:
         while (at != count && !shards_[at].contains(address)) ++at;
         return at;
     }
+    /// Reports a block that a cache has, or an address that no block has. Returns false if there is no misuse.
     template <class Cache>
-    [[nodiscard]] std::size_t home_of(Cache& cache) noexcept {
-        if (cache.home_ == 0)
-            cache.home_ = static_cast<std::uint32_t>(1 + threads_.fetch_add(1, std::memory_order_relaxed) % own);
-        return cache.home_ - 1;
+    [[nodiscard]] ALLOT_NOINLINE bool is_misused(const Cache& cache, void* address, std::size_t list) noexcept {
+        const bool known = raw_pointer::position(address) % (2 * sizeof(void*)) == 0;
+        if (known && !cache.has(address, list)) return false;  // the user's bytes are equal to the mark
+        detail::report<OnMisuse>(known ? misuse::not_live : misuse::foreign_block, raw_pointer::position(address), 0);
+        return true;
     }
-    /// Enters the thread's arena, and during a fork the spare one. Returns its number, or `count` without a spare one.
-    [[nodiscard]] std::size_t enter(std::size_t home) noexcept {
+    /// Enters the thread's arena, and during a fork the spare one. Returns its number. A thread that often finds its arena
+    /// locked moves to the next one, so that a program uses as many arenas as its threads need.
+    template <class Cache>
+    [[nodiscard]] std::size_t enter(Cache& cache) noexcept {
+        std::size_t home = cache.home_ % own;
+        if (shards_[home].try_enter(make_, home)) [[likely]]
+            return home;
+        if (++cache.waited_ == Options.patience) {
+            cache.waited_ = 0;
+            cache.home_ = static_cast<std::uint32_t>(home = (home + 1) % own);
+        }
         for (;;) {
             if (shards_[home].enter(make_, home)) return home;
             const std::size_t spare = spare_.load(std::memory_order_relaxed);
@@ -227,11 +249,11 @@ private:
     }
     /// Calls `use` with the thread's arena, then with the others, until it returns an address.
     template <class Cache, class Use>
-    [[nodiscard]] ALLOT_NOINLINE void* allocate_directly(Cache& cache, Use use) noexcept {
-        const std::size_t at = enter(home_of(cache));
+    [[nodiscard]] ALLOT_NOINLINE void* allocate_directly(Cache& cache, std::size_t size, Use use) noexcept {
+        const std::size_t at = enter(cache);
         void* given = use(shards_[at]);
         shards_[at].leave();
-        if (given != nullptr) [[likely]]
+        if (given != nullptr || size > shards_[at].reach()) [[likely]]
             return given;
         flush(cache);
         for (std::size_t i = 0; i != own && given == nullptr; ++i) {
@@ -246,7 +268,7 @@ private:
     [[nodiscard]] ALLOT_NOINLINE void* refill(Cache& cache, std::size_t size) noexcept {
         const std::size_t list = Cache::list_for(size), each = Cache::capacity_of(list);
         cache.raise(list);
-        return allocate_directly(cache, [&](shard& from) {
+        return allocate_directly(cache, size, [&](shard& from) {
             void* const first = from.allocate({.size = each});
             auto& into = cache.lists_[list];
             if (first == nullptr || into.first != nullptr) return first;
@@ -288,7 +310,6 @@ private:
 
     shard shards_[count]{};
     ALLOT_NO_UNIQUE_ADDRESS Make make_;
-    std::atomic<std::uint32_t> threads_{0};
     std::atomic<std::size_t> spare_{own};
     std::uint64_t forker_is_inside_ = 0;  // protected by the locks
 };

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -103,6 +104,14 @@ void play(Heap& heap, Cache& cache, std::uint32_t seed, int calls) {
     }
 }
 
+struct noted {
+    static inline std::vector<allot::misuse> all;
+    void operator()(allot::misuse what, std::size_t, std::size_t) const noexcept { all.push_back(what); }
+};
+using checked_heap = allot::address_heap<make<best>, allot::host::fork_lock,
+                                         allot::address_heap_options{.arenas = 2, .checks = true}, noted>;
+using checked_cache = allot::address_cache<allot::address_cache_options{.checks = true}>;
+
 }  // namespace
 
 TEST_CASE_TEMPLATE("address_heap: random calls keep the bytes of live blocks", Strategy, best, deferred) {
@@ -122,7 +131,7 @@ TEST_CASE_TEMPLATE("address_heap: random calls keep the bytes of live blocks", S
 
 TEST_CASE("address_heap: blocks return to the arena that contains them") {
     heap_of<best> heap{};
-    allot::address_cache<> first, second;
+    allot::address_cache<> first, second{1};
     void* const of_first = heap.allocate(first, {.size = 5000});
     void* const of_second = heap.allocate(second, {.size = 5000});
     CHECK(heap.statistics().arenas == 2);
@@ -153,7 +162,7 @@ TEST_CASE("address_heap: invalid and impossible requests return null") {
 
 TEST_CASE("address_heap: before a request fails, other arenas and the cache serve it") {
     heap_of<best> heap{make<best>{.reserve = 1_MiB}};
-    allot::address_cache<> first, second;
+    allot::address_cache<> first, second{1};
     void* const there = heap.allocate(second, {.size = 10'000});  // an arena of another thread
     std::vector<void*> blocks;
     while (void* const block = heap.allocate(first, {.size = 5000})) blocks.push_back(block);
@@ -186,7 +195,7 @@ TEST_CASE("address_heap: threads free the blocks of each other") {
     std::vector<std::thread> threads;
     for (unsigned seed = 0; seed != 5; ++seed)
         threads.emplace_back([&, seed] {
-            allot::address_cache<> cache;
+            allot::address_cache<> cache{seed};
             std::mt19937 random{seed};
             for (int i = 0; i != 20'000; ++i) {
                 const std::size_t size = 1 + random() % (i % 50 == 0 ? 50'000 : 600);
@@ -249,4 +258,54 @@ TEST_CASE("address_heap: a thread that is in an arena can fork, and continues in
           }) == 0);
     heap.after_fork_in_parent();
     use();
+}
+
+TEST_CASE("address_heap: with checks, misuses are reported and change nothing") {
+    using allot::misuse;
+    checked_heap heap{};
+    checked_cache cache;
+    noted::all.clear();
+    const auto reported = [] { return std::exchange(noted::all, {}); };
+    const std::vector<misuse> not_live{misuse::not_live}, foreign{misuse::foreign_block};
+    for (const std::size_t size : {10U, 100U, 1032U, 1033U, 100'000U}) {
+        void* const blocks[] = {heap.allocate(cache, {.size = size}), heap.allocate(cache, {.size = size})};
+        for (void* const each : blocks) heap.deallocate(cache, each);
+        CHECK(reported().empty());
+        if (size > 1032) continue;  // the record of a block that joined a hole may be gone
+        for (void* const each : blocks) {
+            heap.deallocate(cache, each);
+            CHECK(reported() == not_live);
+        }
+        CHECK(heap.allocate(cache, {.size = size}) == blocks[1]);  // the newest one, once
+    }
+    void* const large = heap.allocate(cache, {.size = 5000});
+    void* const wall = heap.allocate(cache, {.size = 5000});
+    heap.deallocate(large);
+    heap.deallocate(large);
+    CHECK(reported() == not_live);
+    heap.deallocate(static_cast<std::byte*>(wall) + 32);
+    CHECK(reported() == not_live);
+    alignas(16) static std::byte other[4096]{};
+    heap.deallocate(other + 1024);
+    CHECK(reported() == foreign);
+    std::uintptr_t capacity = 48;
+    std::memcpy(other + 48, &capacity, sizeof capacity);  // the record of an odd address
+    heap.deallocate(cache, other + 56);
+    CHECK(reported() == foreign);
+    heap.deallocate(cache, wall);
+    play(heap, cache, 7, 3000);
+    CHECK(reported().empty());
+}
+
+TEST_CASE("address_heap: with checks, a block whose bytes are equal to the mark is freed") {
+    checked_heap heap{};
+    checked_cache cache;
+    noted::all.clear();
+    void* const first = heap.allocate(cache, {.size = 40});
+    void* const second = heap.allocate(cache, {.size = 40});
+    heap.deallocate(cache, first);
+    std::memcpy(second, first, 40);  // a read of a freed block: the mark
+    heap.deallocate(cache, second);
+    CHECK(noted::all.empty());
+    CHECK(heap.allocate(cache, {.size = 40}) == second);
 }

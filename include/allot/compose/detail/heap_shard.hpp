@@ -35,6 +35,7 @@ class alignas(64) heap_shard {
     static constexpr bool discards = discarding_device<device_type>;
     static constexpr std::size_t word = sizeof(typename Arena::strategy_type::offset_type);
     static constexpr std::size_t large = DiscardFrom / 2;  // smallest block that counts as dirty
+    static constexpr std::size_t most_rest = 8 * word;     // a block has fewer bytes beyond those of its request
     static constexpr std::size_t highest_threshold = std::size_t{1} << 25U;
 
 public:
@@ -50,6 +51,10 @@ public:
         const std::size_t at = raw_pointer::position(address);
         return at >= base_.load(std::memory_order_relaxed) && at < end_.load(std::memory_order_relaxed);
     }
+    /// Returns the largest size that the region can have, or 0 without a region.
+    [[nodiscard]] std::size_t reach() const noexcept {
+        return end_.load(std::memory_order_acquire) - base_.load(std::memory_order_relaxed);
+    }
     /// Returns true if a region exists.
     [[nodiscard]] bool is_used() const noexcept { return end_.load(std::memory_order_acquire) != 0; }
     /// Returns the arena. Precondition: an allocation succeeded.
@@ -59,11 +64,14 @@ public:
     template <class Make>
     [[nodiscard]] bool enter(const Make& make, std::size_t number) noexcept {
         if (!lock_.lock()) return false;
-        if (!made_) [[unlikely]] {
-            ::new (static_cast<void*>(&arena_)) Arena{make(number)};
-            made_ = true;
-        }
-        free_returned();
+        begin(make, number);
+        return true;
+    }
+    /// The same, but also returns false if another thread has the lock.
+    template <class Make>
+    [[nodiscard]] bool try_enter(const Make& make, std::size_t number) noexcept {
+        if (!lock_.try_lock()) return false;
+        begin(make, number);
         return true;
     }
     void leave() noexcept { lock_.unlock(); }
@@ -73,7 +81,7 @@ public:
         if (!given) return nullptr;
         if (end_.load(std::memory_order_relaxed) == 0) [[unlikely]]
             publish();
-        note_used(given.address);
+        note_used(given.address, wanted.size);
         if (wanted.size >= large) [[unlikely]]
             dirty_ -= wanted.size < dirty_ ? wanted.size : dirty_;
         return given.address;
@@ -90,6 +98,14 @@ public:
         zero_by_pages(raw_pointer::locate(given, used), wanted.size - used);
         return given;
     }
+    /// Returns true if the records around a block are intact and the block is in use.
+    [[nodiscard]] bool is_sound(void* address) const noexcept {
+        const auto& region = arena_.regions()[0];
+        const std::size_t at = raw_pointer::position(address), base = raw_pointer::position(region.base);
+        const extent inside{base, region.size};
+        if (at % (2 * word) != 0 || at < base + word || at >= base + region.size) return false;
+        return arena_.strategy().is_sound({{at, 1}, {}}, inside);
+    }
     void deallocate(void* address) noexcept {
         const auto held = block_at(arena_, address);
         arena_.deallocate(held);
@@ -102,7 +118,7 @@ public:
         auto held = block_at(arena_, address);
         const std::size_t before = held.size;
         if (!arena_.resize(held, size)) return false;
-        note_used(address);
+        note_used(address, size);
         if constexpr (discards) {
             if (before >= size + large) dirty_ += before - size;
         }
@@ -123,6 +139,14 @@ public:
     }
 
 private:
+    template <class Make>
+    ALLOT_INLINE void begin(const Make& make, std::size_t number) noexcept {
+        if (!made_) [[unlikely]] {
+            ::new (static_cast<void*>(&arena_)) Arena{make(number)};
+            made_ = true;
+        }
+        free_returned();
+    }
     void free_returned() noexcept {
         if (returned_.load(std::memory_order_relaxed) == nullptr) return;
         for (void* each = returned_.exchange(nullptr, std::memory_order_acquire); each != nullptr;) {
@@ -139,8 +163,8 @@ private:
         base_.store(base, std::memory_order_relaxed);
         end_.store(base + size, std::memory_order_release);
     }
-    void note_used(void* block) noexcept {
-        const std::size_t end = raw_pointer::position(block) + block_at(arena_, block).size;
+    ALLOT_INLINE void note_used(const void* block, std::size_t size) noexcept {
+        const std::size_t end = raw_pointer::position(block) + size + most_rest;
         if (end > fresh_) fresh_ = end;
     }
     void zero_by_pages(void* from, std::size_t size) noexcept {
