@@ -182,20 +182,25 @@ private:
 template <class First, class... Others>
 void print(const First& first, const Others&... others) {
     const auto each = [&](auto call) { (call(first), ..., call(others)); };
-    std::printf("%-24s", "moved per element");
-    each([](const auto& one) { std::printf(" %22s", one.name()); });
+    const auto head = [&](const char* what) {
+        std::printf("\n%s\n\n| %-21s |", what, "program");
+        each([](const auto& one) { std::printf(" %18s |", one.name()); });
+        std::printf("\n|---|");
+        each([](const auto&) { std::printf("--:|"); });
+    };
+    head("moved elements for each element");
     for (std::size_t i = 0; i != 4; ++i) {
-        std::printf("\n%-24s", first.result(i).name);
+        std::printf("\n| %-21s |", first.result(i).name);
         each([i](const auto& one) {
             const program& of = one.result(i);
-            std::printf(" %22.3f", static_cast<double>(of.moved) / static_cast<double>(of.elements));
+            std::printf(" %18.3f |", static_cast<double>(of.moved) / static_cast<double>(of.elements));
         });
     }
-    std::printf("\n\n%-24s", "time over the first");
-    each([](const auto& one) { std::printf(" %22s", one.name()); });
+    std::printf("\n");
+    head("time over the first");
     for (std::size_t i = 0; i != 6; ++i) {
-        std::printf("\n%-24s", first.result(i).name);
-        each([&](const auto& one) { std::printf(" %22.2f", one.result(i).seconds / first.result(i).seconds); });
+        std::printf("\n| %-21s |", first.result(i).name);
+        each([&](const auto& one) { std::printf(" %18.2f |", one.result(i).seconds / first.result(i).seconds); });
     }
     std::printf("\n");
 }

@@ -12,6 +12,9 @@ seconds() { # COMPILER SOURCE
 }
 median() { sort -n | sed -n "$(((runs + 1) / 2))p"; }
 
+echo 'time to parse the headers'
+echo
+printf '| %-8s | %19s | %27s | %5s |\n|---|--:|--:|--:|\n' compiler '<allot/allot.hpp>, s' '<memory_resource>, <map>, s' ratio
 for compiler in g++ clang++; do
     command -v "$compiler" >/dev/null || continue
     ours=() theirs=()
@@ -22,5 +25,5 @@ for compiler in g++ clang++; do
     allot=$(printf '%s\n' "${ours[@]}" | median)
     standard=$(printf '%s\n' "${theirs[@]}" | median)
     awk -v c="$compiler" -v a="$allot" -v s="$standard" 'BEGIN {
-        printf "%s: <allot/allot.hpp> %.2f s, <memory_resource> and <map> %.2f s, ratio %.2f\n", c, a, s, a / s }'
+        printf "| %-8s | %19.2f | %27.2f | %5.2f |\n", c, a, s, a / s }'
 done

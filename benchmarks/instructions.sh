@@ -14,7 +14,8 @@ set -euo pipefail
         if (operation != "first") mean[name, operation] = $2
     }
     END {
-        printf "%-40s %9s %10s %8s %6s\n", "", "allocate", "deallocate", "ratio", "worst"
+        print "instructions of a call\n"
+        printf "| %-40s | %8s | %10s | %7s | %5s |\n|---|--:|--:|--:|--:|\n", "case", "allocate", "deallocate", "ratio", "worst"
         for (i = 1; i <= names; ++i) {
             name = order[i]
             pair = mean[name, "allocate"] + mean[name, "deallocate"]
@@ -22,7 +23,7 @@ set -euo pipefail
                 group = substr(name, 1, index(name, "/"))
                 base = pair
             }
-            printf "%-40s %9.1f %10.1f %7.2fx %6d\n", name, mean[name, "allocate"], mean[name, "deallocate"], pair / base,
-                   worst[name]
+            printf "| %-40s | %8.1f | %10.1f | %6.2fx | %5d |\n", name, mean[name, "allocate"], mean[name, "deallocate"],
+                   pair / base, worst[name]
         }
     }'

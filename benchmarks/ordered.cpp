@@ -101,12 +101,13 @@ double share(std::size_t part, std::size_t whole) { return static_cast<double>(p
 
 template <allot::ordered_options Options>
 void print_table(const char* title, const std::vector<std::string>& names, std::size_t late) {
-    std::printf("\n%s\n%-14s %12s %9s %9s | %9s %10s | %13s %13s\n", title, "trace", "one queue", "two", "four",
-                "two apart", "four apart", "waits/1000: 2", "4");
+    std::printf("\n%s\n\n| %-14s | %12s | %7s | %7s | %9s | %10s | %18s | %19s |\n|---|--:|--:|--:|--:|--:|--:|--:|\n",
+                title, "trace", "one queue, B", "two", "four", "two apart", "four apart", "waits in 1000, two",
+                "waits in 1000, four");
     for (const std::string& name : names) {
         const allot::trace from = benchmarks::trace_of(name).trace;
         const std::size_t one = smallest<Options>(from, 1, 0, 0, late);
-        std::printf("%-14s %12zu", name.c_str() + name.rfind('/') + 1, one);
+        std::printf("| %-14s | %12zu", name.c_str() + name.rfind('/') + 1, one);
         std::size_t together[2], apart[2] = {};
         double waits[2];
         for (unsigned at = 0, queues = 2; at != 2; ++at, queues *= 2) {
@@ -116,7 +117,7 @@ void print_table(const char* title, const std::vector<std::string>& names, std::
             const outcome answer = replay<Options>(from, together[at], queues, 0, queues - 1, late);
             waits[at] = 1000 * share(answer.waits, answer.requests);
         }
-        std::printf(" %8.3fx %8.3fx | %8.3fx %9.3fx | %13.2f %13.2f\n", share(together[0], one),
+        std::printf(" | %6.3fx | %6.3fx | %8.3fx | %9.3fx | %18.2f | %19.2f |\n", share(together[0], one),
                     share(together[1], one), share(apart[0], one), share(apart[1], one), waits[0], waits[1]);
     }
 }

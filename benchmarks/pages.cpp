@@ -131,7 +131,8 @@ double measure_belady(const std::vector<prompt>& prompts, std::uint64_t capacity
 }
 
 void print(const char* name, std::uint64_t capacity, outcome of) {
-    std::printf("%-25s %8llu %8.2f %8.0f\n", name, static_cast<unsigned long long>(capacity), of.found, of.nanoseconds);
+    std::printf("| %-25s | %8llu | %8.2f | %8.0f |\n", name, static_cast<unsigned long long>(capacity), of.found,
+                of.nanoseconds);
     std::fflush(stdout);
 }
 
@@ -140,8 +141,8 @@ bool compare_policies(const char* trace, std::uint64_t tokens, const std::vector
     const std::vector<prompt> prompts = read_prompts(trace, tokens);
     if (prompts.empty()) return false;
     const int rounds = tokens == 512 ? 9 : 2;
-    std::printf("\npages of %llu tokens, %zu requests\n%-25s %8s %8s %8s\n", static_cast<unsigned long long>(tokens),
-                prompts.size(), "policy", "pages", "found %", "ns/page");
+    std::printf("\npages of %llu tokens, %zu requests\n\n| %-25s | %8s | %8s | %8s |\n|---|--:|--:|--:|\n",
+                static_cast<unsigned long long>(tokens), prompts.size(), "policy", "pages", "found %", "ns a page");
     for (std::uint64_t capacity : capacities) {
         capacity *= 512 / tokens;
         print("lru", capacity, measure<allot::lru_eviction>(prompts, capacity, rounds));
@@ -193,7 +194,8 @@ void compare_sizes(const char* name, std::span<const layers> kinds) {
         }
     const auto waste = [&](double bytes) { return 100 * (1 - static_cast<double>(needed) / bytes); };
     const double each = static_cast<double>(limits.bytes) / static_cast<double>(requests);
-    std::printf("%-46s %12zu %10.1f %10.1f\n", name, kinds.size(), waste(static_cast<double>(uniform)), waste(each));
+    std::printf("| %-41s | %10zu | %7.1f | %6.1f |\n", name, kinds.size(), waste(static_cast<double>(uniform)),
+                waste(each));
 }
 
 }  // namespace
@@ -217,8 +219,8 @@ int main(int count, char** arguments) {
     } else {
         std::puts("skipped: the policies need a trace (docs/benchmarks.md)");
     }
-    std::printf("\n%-46s %12s %10s %10s\n", "wasted bytes in percent, a memory of requests", "page sizes", "uniform",
-                "cut");
+    std::printf("\nwasted bytes in percent, a memory of requests\n\n| %-41s | %10s | %7s | %6s |\n|---|--:|--:|--:|\n",
+                "model and request", "page sizes", "uniform", "cut");
     const layers vision[] = {{32, 43}, {8, 6193, 0, 1}}, gemma[] = {{21, 8192}, {21, 8192, 4096}},
                  ministral[] = {{9, 131072}, {27, 131072, 32768}},
                  drafted[] = {{9, 131072}, {27, 131072, 32768}, {4, 131072, 0, 1}};

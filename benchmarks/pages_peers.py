@@ -96,6 +96,7 @@ def main(arguments):
         except ImportError as missing:
             print(f"skipped: {subject.package} is not installed ({missing})")
             continue
+        print(f"\n{subject.package} {version}\n\n| policy | pages | found % | ns a page |\n|---|--:|--:|--:|")
         keyed = [[subject.key(page) for page in pages] for pages in trace]
         for capacity in map(int, arguments[1:]):
             spent = sys.maxsize
@@ -106,7 +107,7 @@ def main(arguments):
                 spent = min(spent, time.process_time_ns() - start)
             total = sum(map(len, trace))
             name = f"{subject.package} {version}"
-            print(f"{name:<25} {capacity:>8} {100 * hits / total:>8.2f} {spent / total:>8.0f}", flush=True)
+            print(f"| {name:<25} | {capacity:>8} | {100 * hits / total:>8.2f} | {spent / total:>8.0f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ count() { # PROGRAM TRACE DIRECTORY ALLOCATOR: operations, instructions and grou
 }
 export -f count
 
+echo
+echo "instructions of a replayed operation"
 for trace in "${@:3}"; do
     { echo empty && "$program" --list "$group"; } |
         xargs -P "$(nproc)" -I ALLOCATOR bash -c 'count "$@"' count "$program" "$trace" "$counts" ALLOCATOR

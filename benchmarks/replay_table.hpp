@@ -81,7 +81,7 @@ void print_all(const std::vector<row>& rows, subject_group group, const char* wh
         if (find(each.name, each.trace) != 0) add(names, each.name);
     }
     if (names.empty() || traces.size() < 2) return;  // a single trace has its own table
-    std::printf("\n| %s: %s |", group_titles[static_cast<int>(group)], what);
+    std::printf("\nall traces\n\n| %s: %s |", group_titles[static_cast<int>(group)], what);
     for (const std::string& trace : traces) std::printf(" %s |", trace.c_str());
     std::printf(" %s |\n", mean);
     rule(traces.size() + 2);

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Builds the documentation site with Doxygen.
 
-    docs/site/build.py FOLDER [--check] [--planner WASM]
+    docs/site/build.py FOLDER [--check] [--planner WASM] [--plotly SCRIPT]
 
 The result is FOLDER/html/index.html. Doxygen reads simplified copies of the headers (headers.py) and of the Markdown
 pages (pages.py). A broken link in a page is an error. With --check, each warning of Doxygen is an error, for example
 for an entity without a comment, and so is each public name that the reference does not contain (names.py).
 The exit status is 77 if Doxygen is missing.
 
---planner names the module of the page that plans (planner/compile.sh). Without it, the page says that it is missing.
+--planner names the module of the page that plans (planner/compile.sh), and --plotly the library of the page of plots.
+Without them, the pages say that they are missing.
 """
 import argparse
 import base64
@@ -27,7 +28,8 @@ from versions import write_versions
 here = pathlib.Path(__file__).resolve().parent
 root = here.parents[1]
 theme = pathlib.Path("/usr/share/doxygen-awesome-css")  # Debian: doxygen-awesome-css
-planner = here / "planner"
+own_sheets = [here / name for name in ("site.css", "planner/planner.css", "plots/plots.css", "search/text_search.css")]
+planner, plots = here / "planner", here / "plots"
 sheets = [theme / f"doxygen-awesome{part}.css" for part in ("", "-sidebar-only", "-sidebar-only-darkmode-toggle")]
 scripts = [theme / f"doxygen-awesome-{part}.js" for part in ("darkmode-toggle", "fragment-copy-button")]
 
@@ -46,6 +48,8 @@ def prepare(folder):
     pages = Pages(root)
     for path in pages.texts:
         write(f"pages/{label(path)}.md", pages.convert(path))
+    form = (here / "search/search.html").read_text(encoding="utf-8")
+    write("pages/search_text.md", f"# Search in the text {{#search_text}}\n\n@htmlonly[block]\n{form}\n@endhtmlonly\n")
     for path, name in pages.sources.items():
         write(f"pages/{name}.md", pages.source(path))
     return pages
@@ -65,7 +69,7 @@ def write_header(folder, files):
 def run_doxygen(folder):
     """Returns the warnings. None is expected: the simplified headers contain nothing that Doxygen misunderstands."""
     files = [file for file in [*scripts, here / "site.js"] if file.exists()]
-    styles = [file for file in [*sheets, here / "site.css", planner / "planner.css"] if file.exists()]
+    styles = [file for file in [*sheets, *own_sheets] if file.exists()]
     version = dict(re.findall(r"#define ALLOT_VERSION_(\w+) (\d+)", (root / "include/allot/version.hpp").read_text()))
     settings = {"SITE": here, "FOLDER": folder, "SHEETS": " ".join(map(str, styles)),
                 "SCRIPTS": " ".join(map(str, files)), "HEADER": write_header(folder, [file.name for file in files]),
@@ -120,8 +124,23 @@ def write_planner(html, module):
     shutil.copy(planner / "planner.js", html)
 
 
-def write_indexes(folder):
-    """Writes the lists of versions and pages. versions.py adds the released versions."""
+def write_plots(html, library):
+    """Writes the scripts and the data of the page of plots."""
+    results = json.loads((root / "docs/benchmarks.json").read_text(encoding="utf-8"))
+    (html / "plots_data.js").write_text(f"const allot_benchmarks = {json.dumps(results)};\n", encoding="utf-8")
+    shutil.copy(plots / "plots.js", html)
+    if library:
+        shutil.copy(library, html / "plotly.min.js")
+    else:
+        (html / "plotly.min.js").write_text("// Plotly was not installed.\n", encoding="utf-8")
+
+
+def write_indexes(folder, pages):
+    """Writes the text of all sections, and the lists of versions and pages. versions.py adds the released versions."""
+    texts = [section for path in pages.texts for section in pages.sections(path)]
+    text = json.dumps(texts, ensure_ascii=False)
+    (folder / "html/text_index.js").write_text(f"const allot_texts = {text};\n", encoding="utf-8")
+    shutil.copy(here / "search/text_search.js", folder / "html")
     write_versions(folder / "html", [])
     names = sorted(page.name for page in (folder / "html").glob("*.html"))
     (folder / "html/pages.js").write_text(f"var allot_pages = {json.dumps(names)};\n", encoding="utf-8")
@@ -139,6 +158,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--planner", type=pathlib.Path)
+    parser.add_argument("--plotly", type=pathlib.Path)
     chosen = parser.parse_args()
     if not shutil.which("doxygen"):
         print("skipped: doxygen is not installed")
@@ -151,7 +171,8 @@ def main():
     correct_navigation(folder / "html")
     link_includes(folder)
     write_planner(folder / "html", chosen.planner)
-    write_indexes(folder)
+    write_plots(folder / "html", chosen.plotly)
+    write_indexes(folder, pages)
     for picture in pages.pictures:
         shutil.copy(root / picture, folder / "html")
     for warning in warnings:

@@ -11,7 +11,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bindings" 
 import explore  # noqa: E402
 
 INDEXES = ["docs/decisions/README.md", "docs/README.md", "README.md"]  # they list their pages; the first that does wins
-FORMS = {"<!-- planner -->": "planner/form.html"}  # what the site shows instead of such a line
+# What the site shows instead of such a line.
+FORMS = {"<!-- planner -->": "planner/form.html", "<!-- plots -->": "plots/plots.html"}
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 
 
@@ -51,6 +52,14 @@ def explore_link(block):
         return []
     address = explore.link(sample, explore.address_of_release())
     return ["", f'@htmlonly<div class="explore"><a href="{address}">Open in Compiler Explorer</a></div>@endhtmlonly', ""]
+
+
+def plain(line):
+    """A line of Markdown without marks."""
+    if re.match(r"\s*(\|[-:| ]+\||<!--.*-->|```.*)$", line):
+        return ""
+    line = LINK.sub(lambda found: found.group(2), line)
+    return re.sub(r"[`|]|\*\*|^\s*[-*] ", " ", line)
 
 
 class Pages:
@@ -125,6 +134,27 @@ class Pages:
                 continue
             out.append(self.line(path, line, listed))
         return "\n".join(out)
+
+    def sections(self, path):
+        """Yields (page, heading, address, text) for each section of a page, for the search."""
+        page = heading = None
+        text = []
+        address = f"{label(path)}.html"
+
+        def section():
+            return page, heading, address, re.sub(r"\s+", " ", " ".join(text)).strip()
+
+        for line, code in outside_of_code(self.texts[path]):
+            found = None if code else re.match(r"#+ (.*)$", line)
+            if not found:
+                text.append(plain(line) if not code or re.match(r"\s*(```|~~~)", line) else line)
+                continue
+            if page is not None:
+                yield section()
+                address = f"{label(path)}.html#{label(path)}_{anchor(found.group(1)).replace('-', '_')}"
+            heading, text = plain(found.group(1)), []
+            page = page or heading
+        yield section()
 
     def line(self, path, line, listed):
         """Replaces the links of a line and escapes the rest."""

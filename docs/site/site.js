@@ -1,4 +1,4 @@
-// Every page of the site: dark mode, buttons that copy samples, and the list of versions.
+// Every page of the site: dark mode, buttons that copy samples, the list of versions, and the search in the text.
 "use strict";
 
 if (typeof DoxygenAwesomeDarkModeToggle !== "undefined") DoxygenAwesomeDarkModeToggle.init();
@@ -16,6 +16,14 @@ if (typeof DoxygenAwesomeFragmentCopyButton !== "undefined") DoxygenAwesomeFragm
         script.src = version.path + "/pages.js";
         document.head.append(script);
     }
+
+    // While a word is typed, Doxygen shows the names that begin with it. Enter searches the text of all pages.
+    document.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" || event.target.id !== "MSearchField" || !event.target.value.trim()) return;
+        event.preventDefault();
+        event.stopPropagation();
+        location.assign("search_text.html?q=" + encodeURIComponent(event.target.value.trim()));
+    }, true);
 
     document.addEventListener("DOMContentLoaded", () => {
         const number = document.getElementById("projectnumber");

@@ -110,6 +110,8 @@ class Dev(unittest.TestCase):
             (["view", "a.csv", "b.csv"], "two files are given"),
             (["view", "a.csv", "--json"], "--json needs a value"),
             (["bench", "nonsense"], "unknown benchmark 'nonsense'; the benchmarks are: instructions"),
+            (["bench", "bump", "pool"], "unknown benchmark 'pool'; the benchmarks are: instructions"),
+            (["bench", "bump", "--json"], "--json needs a file"),
             (["test", "--nonsense"], "./dev test accepts --wide, --all or no argument"),
             (["test", "--wide", "--all"], "./dev test accepts --wide, --all or no argument"),
             (["fuzz", "nonsense"], "unknown fuzzer nonsense"),
@@ -277,14 +279,26 @@ class Dev(unittest.TestCase):
         self.script("docs/site/build.py", ECHO)
         self.script("docs/site/versions.py", ECHO)
         self.script("docs/site/planner/compile.sh", ECHO)
+        plotly = "build/tools/plotly/plotly/package_data/plotly.min.js"
+        self.script(plotly, "")
         compiled = "== compiling the planner to WebAssembly\n"
-        built = compiled + "build.py build/site --planner build/site/planner.wasm\n"
+        built = f"{compiled}build.py build/site --planner build/site/planner.wasm --plotly {plotly}\n"
         self.assertEqual(self.dev("docs").stdout, built)
         self.assertEqual(self.dev("docs", "--check").stdout, built.replace("site --p", "site --check --p"))
         self.assertEqual(self.dev("docs", "--versions").stdout, built + "versions.py build/site\n")
         self.script("docs/site/planner/compile.sh", "#!/bin/bash\necho reason\nexit 1\n")  # the site is built without it
         self.assertEqual(self.dev("docs").stdout, f"{compiled}reason\n== the command failed; the full output is in "
-                                                  "build/planner.log\nbuild.py build/site\n")
+                                                  f"build/planner.log\nbuild.py build/site --plotly {plotly}\n")
+
+    def test_a_benchmark_is_stored_in_the_folder_of_the_caller(self):
+        self.script("build/gcc-release/benchmarks/plan_benchmark", ECHO)
+        self.script("benchmarks/results.py", f"{ECHO}cat\n")
+        self.assertIn("== plan\nplan_benchmark\n", self.dev("bench", "plan").stdout)
+        for option in (["--json", "../new.json"], ["--json=../new.json"]):
+            self.assertIn(f"== plan\nresults.py {self.root.parent}/new.json plan\nplan_benchmark\n",
+                          self.dev("bench", *option, "plan").stdout)
+        self.script("build/gcc-release/benchmarks/plan_benchmark", "#!/bin/bash\nexit 3\n")
+        self.dev("bench", "plan", "--json", "new.json", exits_with=3)
 
     def test_a_gpu_or_a_rehearsal(self):
         here = self.elsewhere

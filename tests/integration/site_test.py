@@ -20,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "build" / "site"
+PLOTLY = ROOT / "build/tools/plotly/plotly/package_data/plotly.min.js"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "docs" / "site"))
 
@@ -55,7 +56,8 @@ def links_of_scripts(folder):
 
 
 def build(folder, root=ROOT):
-    return subprocess.run([sys.executable, "-B", str(root / "docs/site/build.py"), str(folder), "--check"],
+    plotly = ["--plotly", PLOTLY] if PLOTLY.exists() else []
+    return subprocess.run([sys.executable, "-B", root / "docs/site/build.py", folder, "--check", *plotly],
                           capture_output=True, text=True)
 
 
@@ -157,6 +159,39 @@ class Browser(unittest.TestCase):
         self.assertIn("built without a compiler for WebAssembly", message)
         self.assertFalse(self.browser.find_element(By.ID, "planner-plan").is_displayed())
 
+    def test_benchmarks_are_plotted(self):
+        if not PLOTLY.exists():
+            self.skipTest("Plotly is not installed (./dev docs)")
+        stored = json.loads((ROOT / "docs/benchmarks.json").read_text(encoding="utf-8"))["benchmarks"]
+        self.open("page_docs_benchmark_plots.html")
+        for name, benchmark in stored.items():
+            heading = self.wait_for(lambda: self.browser.find_elements(By.ID, f"plot-{name}"))[0]
+            self.browser.execute_script("arguments[0].scrollIntoView()", heading)
+            choice = heading.find_element(By.XPATH, "following-sibling::p//select")
+            plot = heading.find_element(By.XPATH, "following-sibling::div[1]")
+            table = heading.find_element(By.XPATH, "following-sibling::details")
+            for at in sorted({0, len(benchmark["tables"]) - 1}):
+                expected = benchmark["tables"][at]
+                self.browser.execute_script("arguments[0].value = arguments[1]; arguments[0].onchange()", choice, at)
+                drawn = self.wait_for(lambda: self.browser.execute_script(
+                    "return arguments[0].data && arguments[0].querySelector('.main-svg') && arguments[0].data.map("
+                    "trace => [trace.name, trace.x.filter(value => typeof value === 'number').length])", plot))
+                self.assertTrue(drawn and all(count for _, count in drawn), (name, expected["title"], drawn))
+                cells = self.browser.execute_script(
+                    "return [...arguments[0].querySelectorAll('tr')].map(row => row.cells.length)", table)
+                self.assertEqual(cells, [len(expected["columns"])] * (1 + len(expected["rows"])))
+        self.assertEqual([entry for entry in self.browser.get_log("browser") if entry["level"] == "SEVERE"], [])
+
+    def test_without_plotly_benchmarks_have_tables(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(SITE / "html", Path(folder) / "html")
+            (Path(folder) / "html/plotly.min.js").write_text("")
+            self.browser.get((Path(folder) / "html/page_docs_benchmark_plots.html").as_uri())
+            self.assertIn("built without Plotly", self.browser.find_element(By.ID, "plots-note").text)
+            tables = self.browser.find_elements(By.CSS_SELECTOR, "#plots details[open] table")
+            self.assertEqual(len(tables), len(self.browser.find_elements(By.CSS_SELECTOR, "#plots h2")))
+            self.assertTrue(all(table.is_displayed() for table in tables))
+
     def test_search_finds_best_fit(self):
         self.open("index.html")
         field = self.wait_for(lambda: self.browser.find_elements(By.ID, "MSearchField"))[0]
@@ -246,6 +281,37 @@ class Browser(unittest.TestCase):
             choose("0.10.0", "next", "versions/0.10.0/page_docs_new.html")
             choose("0.9.0", "0.10.0", "versions/0.9.0/index.html")  # without that page
             choose("next", "0.9.0", "index.html")
+
+    def test_enter_searches_the_text_of_all_pages(self):
+        self.open("page_docs_planning.html")
+        field = self.wait_for(lambda: self.browser.find_elements(By.ID, "MSearchField"))[0]
+        field.click()
+        field.send_keys("forwards pinned+x COALESCING\n")
+        self.wait_for(lambda: "search_text.html" in self.browser.current_url)
+        field = self.wait_for(lambda: self.browser.find_elements(By.ID, "text-query"))[0]
+        self.assertEqual(field.get_property("value"), "forwards pinned+x COALESCING")
+        self.assertEqual(self.browser.find_element(By.ID, "text-count").text, "0 sections contain all words.")
+        field.clear()
+        field.send_keys("merges small blocks LATE\n")  # in a decision
+        link = self.wait_for(lambda: self.browser.find_elements(By.CSS_SELECTOR, "#text-results a"))[0]
+        self.assertEqual(link.text, "055. deferred merges small blocks late")
+        marked = {mark.text.lower() for mark in self.browser.find_elements(By.CSS_SELECTOR, "#text-results mark")}
+        self.assertTrue(marked & {"merges", "small", "blocks", "late"})
+        link.click()
+        self.wait_for(lambda: "055" in self.browser.title)
+
+    def test_every_found_section_exists(self):
+        script = (SITE / "html/text_index.js").read_text(encoding="utf-8")
+        texts = json.loads(script.removeprefix("const allot_texts = ").rstrip(";\n"))
+        self.assertGreater(len(texts), 500)
+        pages = {}
+        for page, heading, address, text in texts:
+            name, _, anchor = address.partition("#")
+            if name not in pages:
+                pages[name] = Links(SITE / "html" / name).anchors
+            if anchor:
+                self.assertIn(anchor, pages[name], (page, heading))
+            self.assertNotIn("```", text)
 
 
 def brightness(color):

@@ -71,9 +71,8 @@ EXPORT(plan) bool plan_table() {
     const options chosen = parse_arguments();
     input given = csv_reader{chosen.file}.read(given_text);
     apply(chosen, given);
-    outcome made = plan_chosen(given, chosen, [](std::size_t, allot::plan_progress now) {
-        return progress(now.peak, now.bound);
-    });
+    outcome made =
+        plan_chosen(given, chosen, [](std::size_t, allot::plan_progress now) { return progress(now.peak, now.bound); });
     made.seconds = std::chrono::duration<double>(clock_type::now() - started).count();
     if (const std::string mistake = mistake_of(given, chosen, made); !mistake.empty())
         throw std::logic_error{"the validator rejects the plan: " + mistake};
