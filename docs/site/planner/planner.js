@@ -151,9 +151,11 @@
     /// The plan as JSON: the summary of ./dev plan --json, and the rows of the table.
     function json_of({ json, table }) {
         const [header, ...rows] = table.trimEnd().split("\n").map((line) => line.split(","));
-        const texts = ["id", "pages", "memory"];
-        const value = (name, text) => (texts.includes(name) ? JSON.stringify(text) : text === "" ? "null" : text);
-        const buffers = rows.map((row) => `  {${row.map((text, i) => `"${header[i]}": ${value(header[i], text)}`).join(", ")}}`);
+        const texts = ["id", "buffer", "buffer_id", "pages"]; // also if they look like numbers
+        const is_number = (name, text) => /^-?\d+$/.test(text) && !texts.includes(name);
+        const value = (name, text) => (text === "" ? "null" : is_number(name, text) ? text : JSON.stringify(text));
+        const member = (text, i) => `${JSON.stringify(header[i])}: ${value(header[i], text)}`;
+        const buffers = rows.map((row) => `  {${row.map(member).join(", ")}}`);
         return `${json.trimEnd().slice(0, -1)}, "places": [\n${buffers.join(",\n")}\n]}\n`;
     }
 
