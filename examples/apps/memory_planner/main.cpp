@@ -5,8 +5,7 @@
 //
 // See `memory_planner --help`, and README.md for the formats.
 #include "formats.hpp"
-#include "picture.hpp"
-#include "report.hpp"
+#include "page.hpp"
 #include "task.hpp"
 #include "watcher.hpp"
 
@@ -17,13 +16,14 @@ namespace {
 
 using namespace planner;
 
-constexpr const char* help = R"(usage: memory_planner [OPTIONS] FILE
+constexpr const char* help = R"(usage: memory_planner [OPTIONS] FILE...
 
 Computes an offset for each buffer, so that buffers live at the same time share no byte and the peak is low.
 
-The extension of FILE determines its format: .json is a capture of a compiler, .network is a network, and any other file is
-a table whose first line is id,lower,upper,size or id,lower,upper,size,alignment. A buffer lives in the steps from lower
-up to, but not including, upper.
+FILE is a table of buffers, a problem in JSON, a capture of a compiler, a network, a recording, or a dump of XLA, MLIR or
+IREE; the content decides (docs/plan-files.md). The first line of a table has the names of its columns, for example
+id,lower,upper,size. A buffer lives in the steps from lower up to, but not including, upper. If several files are given, the
+output is a table of their plans, and with --json a line for each.
 
   --capacity BYTES       size of the memory; the first plan that fits is the result (default: the lowest plan found)
   --memory NAME:BYTES[:COST]   if given several times: the memories, fastest first. Buffers that do not fit one memory spill
@@ -38,9 +38,11 @@ up to, but not including, upper.
   --budget SECONDS       time limit of the search for lower plans (default: a fixed effort of at most some seconds)
   --out FILE             write the rows with the offset of each buffer and, with several memories, its memory
   --svg FILE             write a picture: time across, addresses up, a rectangle for each buffer
+  --html FILE            write the picture as a page: the pointer shows buffers, steps and live bytes
   --json                 print the result as one line of JSON, and the line of text on standard error
   --help                 print this text
 
+If no plan fits, the output states the reason, and up to three changes after each of which a plan fits.
 BYTES may end in KiB, MiB or GiB. Ctrl-C ends the search; the result is the best plan so far.
 
 Exit status: 0 if a plan fits and the validator accepts it; 1 if no plan that fits was found; 2 for incorrect usage, a file
@@ -61,29 +63,95 @@ void write_out(std::ostream& out, const options& chosen, const input& given, con
 #endif
 }
 
-[[nodiscard]] int run(const options& chosen) {
-    input given = read_input(demo::text_of(chosen.file), chosen.file);
-    apply(chosen, given);
+/// The validator rejects a plan.
+struct rejected : std::logic_error {
+    using std::logic_error::logic_error;
+};
 
+/// Reads a file into `given`, and plans it.
+[[nodiscard]] outcome plan_file(const std::string& path, const options& chosen, input& given) {
+    given = read_input(demo::text_of(path), path);
+    apply(chosen, given);
     watcher watched{given, chosen.budget, is_spread(given)};
     outcome made =
         plan_chosen(given, chosen, [&](std::size_t memory, allot::plan_progress now) { return watched(memory, now); });
     made.seconds = watched.seconds();
     watched.clear();
-    if (const std::string mistake = mistake_of(given, chosen, made); !mistake.empty()) {
-        std::cerr << "memory_planner: " << given.path << ": the validator rejects the plan: " << mistake << '\n';
-        return 3;
-    }
+    if (const std::string mistake = mistake_of(given, chosen, made); !mistake.empty())
+        throw rejected{path + ": the validator rejects the plan: " + mistake};
+    return made;
+}
 
-    // A picture is useful for a plan that does not fit. A table is not written, because a program could use it as a
-    // plan.
-    if (!chosen.svg.empty()) write_file(chosen.svg, [&](std::ostream& out) { picture{given, made}.write(out); });
-    if (!chosen.out.empty() && made.fits())
-        write_file(chosen.out, [&](std::ostream& out) { write_out(out, chosen, given, made); });
-    write_line(chosen.json ? std::cerr : std::cout, given, made);
-    if (chosen.json) write_json(std::cout, given, made);
-    if (!std::cout.flush()) throw std::runtime_error{"standard output cannot be written"};
-    return made.fits() ? 0 : 1;
+/// Reports that not all buffers have a memory.
+void write_no_room(const no_room& reason, const input& given, bool json) {
+    std::vector<explanation> why;
+    if (reason.step) why.push_back(explainer{given, *reason.step}.explain());
+    std::ostream& text = json ? std::cerr : std::cout;
+    text << reason.what() << '\n';
+    write_explanations(text, why);
+    if (!json) return;
+    std::cout << "{\"file\": " << demo::quoted(given.path) << ", \"format\": " << demo::quoted(given.format)
+              << ", \"buffers\": " << given.buffers.size() << ", \"status\": \"no_room\", \"explanation\": ";
+    write_explanations_json(std::cout, given, why);
+    std::cout << "}\n";
+}
+
+[[nodiscard]] int run(const options& chosen) {
+    input given;
+    try {
+        const outcome made = plan_file(chosen.file, chosen, given);
+        const std::vector<explanation> why = explanations_of(given, made);
+
+        // A picture is useful for a plan that does not fit. A table is not written, because a program could use it as a
+        // plan.
+        if (!chosen.svg.empty()) write_file(chosen.svg, [&](std::ostream& out) { picture{given, made}.write(out); });
+        if (!chosen.html.empty())
+            write_file(chosen.html, [&](std::ostream& out) { page{given, made, why}.write(out); });
+        if (!chosen.out.empty() && made.fits())
+            write_file(chosen.out, [&](std::ostream& out) { write_out(out, chosen, given, made); });
+        write_line(chosen.json ? std::cerr : std::cout, given, made);
+        write_explanations(chosen.json ? std::cerr : std::cout, why);
+        if (chosen.json)
+            write_json(std::cout, given, made, [&](std::ostream& out) {
+                if (made.fits()) return;
+                out << ", \"explanation\": ";
+                write_explanations_json(out, given, why);
+            });
+        return made.fits() ? 0 : 1;
+    } catch (const no_room& reason) {
+        write_no_room(reason, given, chosen.json);
+        return 1;
+    }
+}
+
+/// Plans several files, and writes a table. Returns the exit status.
+[[nodiscard]] int run_all(const options& chosen) {
+    std::vector<std::vector<std::string>> table{
+        {"file", "format", "buffers", "bytes", "lower bound", "gap", "status", "seconds"}};
+    bool all_fit = true;
+    for (const std::string& path : chosen.files) {
+        input given;
+        try {
+            const outcome made = plan_file(path, chosen, given);
+            const allot::plan_summary sum = sum_of(made);
+            const bool is_cost = made.cost.has_value();
+            const std::optional<double> share =
+                is_cost ? gap(made.cost->cost, made.cost->bound) : gap(sum.peak, sum.bound);
+            table.push_back({path, given.format, std::to_string(buffers_in(given, made)), bytes(sum.peak),
+                             is_cost ? "-" : bytes(sum.bound), share ? demo::fixed(100 * *share, 2) + " %" : "-",
+                             to_string(sum.status), demo::fixed(made.seconds, 2)});
+            if (chosen.json) write_json(std::cout, given, made);
+            all_fit = all_fit && made.fits();
+        } catch (const no_room&) {
+            table.push_back({path, given.format, std::to_string(given.buffers.size()), "-", "-", "-", "no room", "-"});
+            all_fit = false;
+        } catch (const input_error& reason) {
+            std::cerr << reason.what() << '\n';
+        }
+    }
+    if (table.size() == 1) return 2;
+    demo::print_columns(chosen.json ? std::cerr : std::cout, table, 2);
+    return all_fit ? 0 : 1;
 }
 
 }  // namespace
@@ -94,10 +162,12 @@ int main(int argc, char** argv) try {
         std::cout << help;
         return 0;
     }
-    return run(chosen);
-} catch (const no_room& reason) {
-    std::cout << reason.what() << '\n';
-    return 1;
+    const int status = chosen.files.size() > 1 ? run_all(chosen) : run(chosen);
+    if (!std::cout.flush()) throw std::runtime_error{"standard output cannot be written"};
+    return status;
+} catch (const rejected& reason) {
+    std::cerr << "memory_planner: " << reason.what() << '\n';
+    return 3;
 } catch (const usage_error& reason) {
     std::cerr << "memory_planner: " << reason.what() << "; see memory_planner --help\n";
     return 2;

@@ -17,7 +17,8 @@
 namespace planner {
 
 struct options {
-    std::string file, out, svg;
+    std::string file, out, svg, html;
+    std::vector<std::string> files;                // file is the first of them
     std::optional<std::uint64_t> capacity, pages;  // of the memory; of a page
     std::uint64_t align = 1;                       // of each buffer, at least
     std::vector<memory> memories;
@@ -71,7 +72,7 @@ using demo::usage_error;
     options chosen;
     while (given.next()) {
         if (given.is_file()) {
-            given.only_file(chosen.file);
+            chosen.files.push_back(given.text());
         } else if (given.is("--capacity")) {
             chosen.capacity = bytes_of(given.value());
         } else if (given.is("--align")) {
@@ -96,6 +97,8 @@ using demo::usage_error;
             chosen.out = given.value();
         } else if (given.is("--svg")) {
             chosen.svg = given.value();
+        } else if (given.is("--html")) {
+            chosen.html = given.value();
         } else if (given.is_flag("--moves")) {
             chosen.moves = true;
         } else if (given.is_flag("--json")) {
@@ -107,7 +110,10 @@ using demo::usage_error;
         }
     }
     if (chosen.help) return chosen;
-    if (chosen.file.empty()) throw usage_error{"no file is given"};
+    if (chosen.files.empty()) throw usage_error{"no file is given"};
+    chosen.file = chosen.files[0];
+    if (chosen.files.size() > 1 && !(chosen.out + chosen.svg + chosen.html).empty())
+        throw usage_error{"several files are given; --out, --svg and --html are for one file"};
     if (chosen.moves && chosen.memories.size() < 2)
         throw usage_error{"--moves needs several memories; give --memory for each"};
     if (chosen.out.ends_with(".json") && (chosen.pages || chosen.moves))

@@ -96,12 +96,16 @@ template <class Watch>
     return made;
 }
 
+/// Whether all buffers of one memory may lie in pages, without constraints.
+[[nodiscard]] inline bool is_plain(const input& given) {
+    return !given.paged && given.revivals.empty() && given.fixed.empty() && given.together.empty() &&
+           given.apart.empty() && given.memories.size() == 1 && given.memories[0].reserved.empty();
+}
+
 /// Plans an input in pages. `watch(memory, allot::plan_progress)` ends the search by returning true.
 template <class Watch>
 [[nodiscard]] outcome in_pages(const input& given, std::uint64_t page_size, bool again_and_again, Watch watch) {
-    const bool is_plain = !given.paged && given.revivals.empty() && given.fixed.empty() && given.together.empty() &&
-                          given.apart.empty() && given.memories.size() == 1 && given.memories[0].reserved.empty();
-    return is_plain ? all_in_pages(given, page_size) : some_in_pages(given, page_size, again_and_again, watch);
+    return is_plain(given) ? all_in_pages(given, page_size) : some_in_pages(given, page_size, again_and_again, watch);
 }
 
 /// Returns the mistake in the plan as a sentence; empty if it is valid.

@@ -21,8 +21,9 @@ namespace planner {
 class picture {
 public:
     /// `highest`: the least height of each memory, in bytes. Memories of one height have the same scale.
-    picture(const input& given, const outcome& made, std::uint64_t highest = 1)
-        : given_{given}, made_{made}, highest_{highest} {
+    /// `for_page`: shapes have the number of their buffer, and a line shows the step with the most live bytes.
+    picture(const input& given, const outcome& made, std::uint64_t highest = 1, bool for_page = false)
+        : given_{given}, made_{made}, highest_{highest}, for_page_{for_page} {
         for (std::size_t m = 0; m != given.memories.size(); ++m)
             if (!made.memories[m].buffers.empty() || given.memories.size() == 1) shown_.push_back(m);
         plot_width_ = shown_.size() <= 1 ? 1080 : shown_.size() == 2 ? 560 : 380;
@@ -106,6 +107,10 @@ private:
             return x + static_cast<double>(since_begin(step)) / static_cast<double>(length_) * plot_width_;
         };
 
+        if (for_page_)
+            out << "<g data-memory=\"" << m << "\" data-x=\"" << demo::number(x) << "\" data-wide=\""
+                << demo::number(plot_width_) << "\" data-from=\"" << earliest_ << "\" data-steps=\"" << length_
+                << "\">\n";
         demo::text(out, x, top - 40, "title", where.name);
         const std::string pages =
             made_.pages ? ", " + bytes(made_.pages->count) + " pages of " + bytes(made_.pages->page_size) : "";
@@ -130,6 +135,12 @@ private:
         demo::line(out, x, up(plan.peak), x + plot_width_, up(plan.peak), "peak");
         if (shows_capacity) demo::line(out, x, up(where.capacity), x + plot_width_, up(where.capacity), "capacity");
         demo::line(out, x, up(plan.bound), x + plot_width_, up(plan.bound), "bound");
+        if (for_page_) {
+            const double critical =
+                x + (static_cast<double>(since_begin(plan.step)) + 0.5) / static_cast<double>(length_) * plot_width_;
+            demo::line(out, critical, top, critical, floor, "critical");
+            out << "</g>\n";
+        }
     }
 
     void draw(std::ostream& out, std::size_t buffer, allot::lifetime live, double begin, double end, double low,
@@ -138,7 +149,7 @@ private:
         if (size == 0) return;
         const std::string& name = given_.names[buffer];
         const double high = static_cast<double>(size) * per_byte, wide = end - begin;
-        rectangle(out, kind_of(buffer, wide, high).c_str(), begin, low - high, wide, high,
+        rectangle(out, kind_of(buffer, wide, high) + number_of(buffer), begin, low - high, wide, high,
                   title_of(buffer, live, bytes(size) + " bytes at " + bytes(made_.offsets[buffer])));
         tag(out, name, begin, low, wide, high);
     }
@@ -162,7 +173,8 @@ private:
                 highest_low = low;
             }
         }
-        out << "<path class=\"" << kind_of(buffer, wide, highest) << "\" d=\"" << shape << "\"><title>"
+        out << "<path class=\"" << kind_of(buffer, wide, highest) << number_of(buffer) << "\" d=\"" << shape
+            << "\"><title>"
             << demo::escaped(title_of(buffer, live,
                                       bytes(given_.buffers[buffer].size) + " bytes in " + bytes(pages.size()) +
                                           (pages.size() == 1 ? " page: " : " pages: ") + list_of(pages, 60)))
@@ -181,7 +193,11 @@ private:
             demo::text(out, begin + wide / 2, low - high / 2 + 3.5, "tag", name, "middle");
     }
 
-    static void rectangle(std::ostream& out, const char* kind, double x, double y, double wide, double high,
+    /// Returns the number of a buffer, as an attribute after the class.
+    [[nodiscard]] std::string number_of(std::size_t buffer) const {
+        return for_page_ ? "\" data-buffer=\"" + std::to_string(buffer) : "";
+    }
+    static void rectangle(std::ostream& out, const std::string& kind, double x, double y, double wide, double high,
                           const std::string& title) {
         out << "<rect class=\"" << kind << "\" x=\"" << demo::number(x) << "\" y=\"" << demo::number(y) << "\" width=\""
             << demo::number(wide) << "\" height=\"" << demo::number(high) << "\"><title>" << demo::escaped(title)
@@ -225,6 +241,7 @@ private:
     const input& given_;
     const outcome& made_;
     std::uint64_t highest_;
+    bool for_page_;
     std::vector<std::size_t> shown_;  // memories
     double plot_width_ = 0;
     std::int64_t earliest_ = 0;

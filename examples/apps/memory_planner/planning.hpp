@@ -187,7 +187,9 @@ template <class Watch>
 
 /// Error: the memories together are too small.
 struct no_room : std::runtime_error {
-    using std::runtime_error::runtime_error;
+    explicit no_room(const std::string& reason, std::optional<std::int64_t> at = {})
+        : std::runtime_error{reason}, step{at} {}
+    std::optional<std::int64_t> step;  // with the most live bytes
 };
 
 [[noreturn]] inline void refuse(const input& given, allot::plan_error error) {
@@ -230,9 +232,10 @@ template <class Watch>
     if (!plan) refuse(given, plan.error());
     if (plan->unplaced != 0)
         throw no_room{given.path + ": " + to_string(plan->status) + ": " + std::to_string(plan->unplaced) + " of " +
-                      std::to_string(given.buffers.size()) +
-                      " buffers do not fit these memories; the most bytes are live at step " +
-                      std::to_string(plan->step)};
+                          std::to_string(given.buffers.size()) +
+                          " buffers do not fit these memories; the most bytes are live at step " +
+                          std::to_string(plan->step),
+                      plan->step};
     outcome made;
     made.spilled = plan->spilled;
     made.cost = spread_cost{plan->cost, plan->bound};

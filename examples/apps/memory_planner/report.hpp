@@ -88,7 +88,9 @@ inline void write_line(std::ostream& out, const input& given, const outcome& mad
     out << "; " << demo::fixed(made.seconds, 2) << " s\n";
 }
 
-inline void write_json(std::ostream& out, const input& given, const outcome& made) {
+/// Writes a line of JSON. `more(out)` writes further members, each with a comma before it.
+template <class More>
+void write_json(std::ostream& out, const input& given, const outcome& made, More more) {
     const auto share = [](std::uint64_t reached, std::uint64_t bound) {
         const std::optional<double> above = gap(reached, bound);
         return above ? demo::fixed(*above, 6) : std::string{"null"};
@@ -128,7 +130,12 @@ inline void write_json(std::ostream& out, const input& given, const outcome& mad
         fields(made.memories[m].plan);
         out << ", \"step\": " << made.memories[m].plan.step << "}";
     }
-    out << "]}\n";
+    out << "]";
+    more(out);
+    out << "}\n";
+}
+inline void write_json(std::ostream& out, const input& given, const outcome& made) {
+    write_json(out, given, made, [](std::ostream&) {});
 }
 
 /// Returns pages in their order, such as "0-3 7 5-6". Truncates the text with dots after about `at_most` characters.

@@ -57,9 +57,10 @@ private:
         if (passed < next_) return;
         next_ = terminal_ ? passed + 0.1 : 2 * passed;
         const std::string which = given_.memories.size() > 1 ? given_.memories[memory_].name + ": " : "";
-        std::fprintf(stderr, "%s%s%s%s%s, lower bound %s, %.0f s; Ctrl-C ends with this plan%s",
+        std::fprintf(stderr, "%s%s%s%s%s, lower bound %s%s, %.0f s; Ctrl-C ends with this plan%s",
                      terminal_ ? "\r\033[K" : "", which.c_str(), of_cost_ ? "cost " : "", bytes(now.peak).c_str(),
-                     of_cost_ ? "" : " bytes", bytes(now.bound).c_str(), passed, terminal_ ? "" : "\n");
+                     of_cost_ ? "" : " bytes", bytes(now.bound).c_str(), gap_text(now.peak, now.bound).c_str(), passed,
+                     terminal_ ? "" : "\n");
         std::fflush(stderr);
     }
 
