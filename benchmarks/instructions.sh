@@ -2,9 +2,9 @@
 # Prints instructions per operation, counted by callgrind. The ratio compares a pair of allocate and deallocate with
 # that of the first case of its group (by hand, or malloc). worst: the maximum of a single operation, including the
 # first on fresh memory.
-# usage: instructions.sh PROGRAM
+# usage: instructions.sh PROGRAM [CASES]
 set -euo pipefail
-"$(dirname "$0")/count_instructions.sh" "$1" | awk '
+"$(dirname "$0")/count_instructions.sh" "$@" | awk '
     {
         name = operation = $1
         sub(/\/[^\/]*$/, "", name)

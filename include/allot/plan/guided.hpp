@@ -147,12 +147,8 @@ public:
     }
     /// Deallocates an unchanged block. Does nothing for an empty block.
     void deallocate(block_type held) noexcept {
-        const guided_reference reference = held.metadata.reference;
-        if (!held) return;
-        if (room_.contains(reference)) [[likely]]
-            return room_.deallocate(reference, offset_of(held));
-        inner_.deallocate(of_allocator(held));
-        room_.forget_outside(reference);
+        if (!room_.deallocate_in_step(held.metadata.reference) && held) [[unlikely]]
+            take(held);
     }
     /// Resizes a block in place and updates `held`. Returns false and changes nothing on failure. In step, a block cannot
     /// exceed its request.
@@ -245,6 +241,12 @@ private:
     }
     [[nodiscard]] block_type inside(const detail::guided_spot& spot, std::size_t size) const noexcept {
         return {model::locate(held_.address, spot.offset), size, {{}, spot.reference}};
+    }
+    ALLOT_COLD void take(const block_type& held) noexcept {
+        const guided_reference reference = held.metadata.reference;
+        if (room_.contains(reference)) return room_.deallocate(reference, offset_of(held));
+        inner_.deallocate(of_allocator(held));
+        room_.forget_outside(reference);
     }
     /// Allocates a block that has no place in the room, or one in the room if the allocator is full.
     ALLOT_COLD block_type outside(layout wanted, std::uint64_t key) noexcept {

@@ -152,6 +152,58 @@ class Module(unittest.TestCase):
             assert events[0].self_cpu_memory_usage == 400012, events
             """)
 
+    def test_a_recording_has_the_tensors_with_their_operators_and_steps(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder, "program.py")
+            program.write_text(textwrap.dedent("""
+                import sys, torch, record_torch_cpu
+                assert sys.argv[1:] == ["--size", "70001"]
+                for phase in "first", "second":
+                    record_torch_cpu.step(phase)
+                    tensor = torch.ones(70001, requires_grad=True)
+                    (tensor * 2).sum().backward()
+                sys.exit(3)
+                """))
+            recorder = (f"import sys, allot_torch_cpu, record_torch_cpu as recorder; "
+                        f"source = recorder._HERE / 'record_torch_cpu.cpp'; "
+                        f"recorder.library = lambda: allot_torch_cpu.build('{folder}/recorder.so', ('-O0',), source); "
+                        f"sys.exit(recorder.main(['--out', '{folder}/log', '{program}', '--size', '70001']))")
+            done = subprocess.run([sys.executable, "-c", recorder], env={**os.environ, "PYTHONPATH": str(BINDING)},
+                                  capture_output=True, text=True)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            events, tags = self.read(pathlib.Path(folder, "log").read_bytes())
+            for time, phase in (1, "first"), (2, "second"):
+                found = {tags[tag] for kind, at, size, tag in events if kind == 1 and at == time and size == 4 * 70001}
+                self.assertLessEqual({f"{phase}:aten.ones", f"{phase}:aten.mul"}, found)
+            self.assertEqual(sum(kind == 1 for kind, *_ in events), sum(kind == 2 for kind, *_ in events))
+
+    @staticmethod
+    def read(log):
+        """Reads an event log: the kind, time, size and tag of each event, and the tags."""
+        def number():
+            nonlocal at
+            value = shift = 0
+            while True:
+                at += 1
+                value |= (log[at - 1] & 127) << shift
+                shift += 7
+                if log[at - 1] < 128:
+                    return value
+        events, tags, at, time = [], [""], len(b"ALEV1\n"), 0
+        number()
+        while (head := log[at]) != 0:
+            at += 1
+            if head == 8:
+                length = number()
+                tags.append(log[at:at + length].decode())
+                at += length
+                continue
+            time += number()
+            number()
+            events.append((head & 15, time, number(), number() if head & 16 else 0))
+            at += bool(head & 32)
+        return events, tags
+
     def test_wrong_calls_are_refused_with_a_sentence(self):
         self.check("""
             def fails(call, message):

@@ -328,7 +328,8 @@ private:
             for (const rehearsed_call& call : calls) {
                 const std::uint32_t i = call.request;
                 if (call.is_deallocation) {
-                    if (held[i].inside) place.deallocate(held[i].reference, held[i].offset);
+                    if (held[i].inside && !place.deallocate_in_step(held[i].reference))
+                        place.deallocate(held[i].reference, held[i].offset);
                     held[i] = {};
                     continue;
                 }

@@ -96,28 +96,29 @@ public:
     /// Returns the offset of a new block.
     ALLOT_INLINE guided_spot allocate(layout wanted, std::uint64_t key) noexcept {
         if (in_step_) [[likely]] {
-            std::uint32_t call = guide_->calls[call_];
-            while ((call & 1U) != 0 && states_[call >> 1U] < carried) call = guide_->calls[++call_];
+            std::uint32_t call = calls_[call_];
+            while ((call & 1U) != 0 && states_[call >> 1U] < carried) [[unlikely]]
+                call = calls_[++call_];
             const std::uint32_t index = call >> 1U;
-            const guide_slot& slot = guide_->slots[index];
+            const guide_slot& slot = slots_[index];
             if ((call & 1U) == 0 && slot.key == key && slot.align >= wanted.align &&
                 (slot.size == wanted.size || (key != 0 && slot.size > wanted.size && wanted.size != 0))) [[likely]] {
                 ++call_;
-                if (!slot.is_planned) return {};
+                if (!slot.is_planned) [[unlikely]]
+                    return {};
                 states_[index] = live;
                 return {static_cast<std::size_t>(slot.offset), {index, epoch_}, true};
             }
         }
         return place(wanted, key);
     }
-    /// Frees a block with an offset in the room.
-    ALLOT_INLINE void deallocate(guided_reference held, std::size_t offset) noexcept {
-        if (in_step_ && guide_->calls[call_] == 2 * held.index + 1 && held.epoch == epoch_) [[likely]] {
-            states_[held.index] = states_[held.index] == live ? done : waiting;
-            ++call_;
-            return;
-        }
-        leave(held, offset);
+    /// Frees a block if that is the next call of the guide. Otherwise returns false and changes nothing.
+    [[nodiscard]] ALLOT_INLINE bool deallocate_in_step(guided_reference held) noexcept {
+        if (!in_step_ || held.epoch != epoch_ || calls_[call_] != 2 * held.index + 1) [[unlikely]]
+            return false;
+        states_[held.index] = states_[held.index] == live ? done : waiting;
+        ++call_;
+        return true;
     }
 
     /// Returns the offset of a new block that is not in step. `even` a request whose block lives on gets a place.
@@ -127,18 +128,17 @@ public:
         const std::uint32_t slot = even ? no_record : match(wanted, key);
         if (slot == no_record) calm_ = 0;
         else advance(slot);
-        if ((slot != no_record && !guide_->slots[slot].is_planned) || wanted.align > align_ || !records_.room(1))
-            return {};
+        if ((slot != no_record && !slots_[slot].is_planned) || wanted.align > align_ || !records_.room(1)) return {};
         allocation_type at{};
-        if (slot != no_record && guide_->slots[slot].is_pinned && wanted.size <= guide_->slots[slot].size &&
-            wanted.align <= guide_->slots[slot].align)
-            at = space_.allocate_at({static_cast<std::size_t>(guide_->slots[slot].offset), wanted.size});
+        if (slot != no_record && slots_[slot].is_pinned && wanted.size <= slots_[slot].size &&
+            wanted.align <= slots_[slot].align)
+            at = space_.allocate_at({static_cast<std::size_t>(slots_[slot].offset), wanted.size});
         if (at.where.size == 0) at = space_.allocate({wanted.size, wanted.align});
         if (at.where.size == 0) return {};
         const std::uint64_t entry = log_.request(wanted.size, wanted.align, key);
         if (slot == no_record || !is_faithful(slot, at.where, wanted.align))
             return {at.where.offset, {add({at, entry}), 0}, true};
-        states_[slot] = guide_->slots[slot].end < call_ && !guide_->slots[slot].is_carried ? late : live;
+        states_[slot] = slots_[slot].end < call_ && !slots_[slot].is_carried ? late : live;
         late_ += states_[slot] == late;
         held_[slot] = at;
         entries_[slot] = entry;
@@ -147,6 +147,33 @@ public:
         return spot;
     }
 
+    /// Frees a block with an offset in the room.
+    ALLOT_COLD void deallocate(guided_reference held, std::size_t offset) noexcept {
+        if (in_step_ && held.epoch == epoch_) {
+            skip_freed();
+            // Where blocks are pinned, best fit need not see the deallocations in their order.
+            if (is_pinned_ || calls_[call_] == 2 * held.index + 1) {
+                states_[held.index] = states_[held.index] == live ? done : waiting;
+                return;
+            }
+            diverge();
+        }
+        ++freed_;
+        if (held.epoch == epoch_) {
+            const std::uint32_t i = held.index;
+            log_.end(entries_[i], requests());
+            late_ -= states_[i] == late;
+            states_[i] = states_[i] == carried ? waiting : done;
+            take(i);
+            resume();
+            return;
+        }
+        const record_index found = record_of(held, offset);
+        log_.end(records_[found].entry, requests());
+        if (!in_step_) space_.deallocate(records_[found].at);
+        remove(found);
+        if (!in_step_) resume();
+    }
     /// Notes a block that the allocator of the room serves.
     [[nodiscard]] guided_reference note_outside(layout wanted, std::uint64_t key) noexcept {
         ++counters_.outside;
@@ -205,7 +232,7 @@ public:
     template <class Function>
     void for_each_block(Function f) const noexcept {
         for (std::uint32_t i = 0; i != slot_count(); ++i)
-            if (states_[i] >= carried) f(static_cast<std::size_t>(guide_->slots[i].offset), size_of(i));
+            if (states_[i] >= carried) f(static_cast<std::size_t>(slots_[i].offset), size_of(i));
         for (record_index i = 0; i != records_.ever_taken(); ++i)
             if (is_stranger(i)) f(records_[i].at.where.offset, records_[i].at.where.size);
     }
@@ -255,7 +282,7 @@ private:
         return guide_ == nullptr ? 0 : static_cast<std::uint32_t>(guide_->slots.size() - 1);
     }
     [[nodiscard]] std::size_t size_of(std::uint32_t slot) const noexcept {
-        return in_step_ ? static_cast<std::size_t>(guide_->slots[slot].size) : held_[slot].where.size;
+        return in_step_ ? static_cast<std::size_t>(slots_[slot].size) : held_[slot].where.size;
     }
     /// Number of requests of the pass so far.
     [[nodiscard]] std::uint32_t requests() const noexcept { return log_.count(); }
@@ -272,9 +299,9 @@ private:
     [[nodiscard]] bool carry_over() noexcept {
         if (guide_ == nullptr) return false;
         for (std::uint32_t i = 0; i != slot_count(); ++i)
-            if (states_[i] >= carried && (states_[i] != live || !guide_->slots[i].is_carried)) return false;
+            if (states_[i] >= carried && (states_[i] != live || !slots_[i].is_carried)) return false;
         for (std::uint32_t i = 0; i != slot_count(); ++i) {
-            if (states_[i] == live) log_.carry(entries_[i], requests_before(guide_->slots[i].end));
+            if (states_[i] == live) log_.carry(entries_[i], requests_before(slots_[i].end));
             states_[i] = states_[i] == live ? carried : waiting;
         }
         return true;
@@ -292,9 +319,11 @@ private:
                 (void)add({in_step_ ? allocation_type{extent_of_slot(i)} : held_[i], entries_[i]});
         late_ = 0;
         guide_ = by;
+        calls_ = by == nullptr ? nullptr : by->calls.data();
+        slots_ = by == nullptr ? nullptr : by->slots.data();
         ++epoch_;
         is_pinned_ = false;
-        for (std::uint32_t i = 0; i != slot_count(); ++i) is_pinned_ = is_pinned_ || guide_->slots[i].is_pinned;
+        for (std::uint32_t i = 0; i != slot_count(); ++i) is_pinned_ = is_pinned_ || slots_[i].is_pinned;
         for (std::uint32_t i = 0; i != slot_count(); ++i) states_[i] = waiting;
     }
     [[nodiscard]] bool is_empty() const noexcept {
@@ -315,7 +344,7 @@ private:
 
     /// Moves the position behind deallocations of blocks that are freed.
     void skip_freed() noexcept {
-        while ((guide_->calls[call_] & 1U) != 0 && states_[guide_->calls[call_] >> 1U] < carried) ++call_;
+        while ((calls_[call_] & 1U) != 0 && states_[calls_[call_] >> 1U] < carried) ++call_;
     }
 
     // ── changes of the mode ──────────────────────────────────────────────────────────────────────────────────────────
@@ -339,20 +368,20 @@ private:
         for (std::uint32_t i = 0; i != slot_count(); ++i)
             if (states_[i] == carried) held_[i] = space_.allocate_at(extent_of_slot(i));
         for (std::uint32_t c = 0; c != call_; ++c) {
-            const std::uint32_t i = guide_->calls[c] >> 1U;
-            if (!guide_->slots[i].is_planned) continue;
-            if ((guide_->calls[c] & 1U) == 0) held_[i] = put(i);
+            const std::uint32_t i = calls_[c] >> 1U;
+            if (!slots_[i].is_planned) continue;
+            if ((calls_[c] & 1U) == 0) held_[i] = put(i);
             else if (states_[i] < carried) take(i);
         }
         for (std::uint32_t i = 0; i != slot_count(); ++i)
             if (states_[i] < carried) take(i);  // freed before its time
     }
     [[nodiscard]] basic_extent<std::size_t> extent_of_slot(std::uint32_t i) const noexcept {
-        return {static_cast<std::size_t>(guide_->slots[i].offset), static_cast<std::size_t>(guide_->slots[i].size)};
+        return {static_cast<std::size_t>(slots_[i].offset), static_cast<std::size_t>(slots_[i].size)};
     }
     /// Allocates the place of a slot as best fit did, if it did.
     [[nodiscard]] allocation_type put(std::uint32_t i) noexcept {
-        const guide_slot& slot = guide_->slots[i];
+        const guide_slot& slot = slots_[i];
         if (!slot.is_pinned) {
             const allocation_type at =
                 space_.allocate({static_cast<std::size_t>(slot.size), static_cast<std::size_t>(slot.align)});
@@ -380,36 +409,10 @@ private:
 
     /// Returns whether a block is at the place of a slot.
     [[nodiscard]] bool is_faithful(std::uint32_t i, basic_extent<std::size_t> where, std::size_t align) const noexcept {
-        const guide_slot& slot = guide_->slots[i];
+        const guide_slot& slot = slots_[i];
         return where.offset == slot.offset && where.size <= slot.size && align <= slot.align;
     }
 
-    ALLOT_COLD void leave(guided_reference held, std::size_t offset) noexcept {
-        if (in_step_ && held.epoch == epoch_) {
-            skip_freed();
-            // Where blocks are pinned, best fit need not see the deallocations in their order.
-            if (is_pinned_ || guide_->calls[call_] == 2 * held.index + 1) {
-                states_[held.index] = states_[held.index] == live ? done : waiting;
-                return;
-            }
-            diverge();
-        }
-        ++freed_;
-        if (held.epoch == epoch_) {
-            const std::uint32_t i = held.index;
-            log_.end(entries_[i], requests());
-            late_ -= states_[i] == late;
-            states_[i] = states_[i] == carried ? waiting : done;
-            take(i);
-            resume();
-            return;
-        }
-        const record_index found = record_of(held, offset);
-        log_.end(records_[found].entry, requests());
-        if (!in_step_) space_.deallocate(records_[found].at);
-        remove(found);
-        if (!in_step_) resume();
-    }
     /// Returns the record of a block, which may be of an earlier guide. Precondition: the block is live, and has one.
     [[nodiscard]] record_index record_of(guided_reference held, std::size_t offset) const noexcept {
         if (held.epoch == 0) return held.index;
@@ -441,13 +444,13 @@ private:
     /// Returns how little a slot is like a request, or the maximum if it is not.
     [[nodiscard]] std::int64_t difference(std::uint32_t i, layout wanted, std::uint64_t key) const noexcept {
         constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
-        const guide_slot& slot = guide_->slots[i];
+        const guide_slot& slot = slots_[i];
         if (states_[i] != waiting || slot.key != key) return never;
         const std::uint64_t small = slot.size < wanted.size ? slot.size : wanted.size;
         const std::uint64_t large = slot.size < wanted.size ? wanted.size : slot.size;
         if (key == 0 && large / 2 > small) return never;
         const auto deallocations = static_cast<std::int64_t>(slot.at - i);
-        const auto before = last_ == 0 ? 0 : static_cast<std::int64_t>(guide_->slots[last_ - 1].at - (last_ - 1));
+        const auto before = last_ == 0 ? 0 : static_cast<std::int64_t>(slots_[last_ - 1].at - (last_ - 1));
         const std::int64_t missing = deallocations - before - static_cast<std::int64_t>(freed_);
         const std::int64_t distance = static_cast<std::int64_t>(i) - static_cast<std::int64_t>(expected_);
         const std::int64_t cost =
@@ -461,9 +464,9 @@ private:
         freed_ = 0;
         last_ = slot + 1;
         if (states_[slot] == waiting) states_[slot] = done;
-        const std::uint32_t end = guide_->slots[slot].at + 1;
+        const std::uint32_t end = slots_[slot].at + 1;
         for (; call_ < end; ++call_) {
-            const std::uint32_t call = guide_->calls[call_], i = call >> 1U;
+            const std::uint32_t call = calls_[call_], i = call >> 1U;
             if ((call & 1U) == 0 || states_[i] < carried || states_[i] == late) continue;
             states_[i] = late;
             ++late_;
@@ -476,7 +479,7 @@ private:
         std::uint32_t low = 0, high = slot_count();
         while (low != high) {
             const std::uint32_t middle = low + (high - low) / 2;
-            if (guide_->slots[middle].at < call) low = middle + 1;
+            if (slots_[middle].at < call) low = middle + 1;
             else high = middle;
         }
         return low;
@@ -485,8 +488,8 @@ private:
     void log_segment() noexcept {
         if (!in_step_ || guide_ == nullptr) return;
         for (; logged_call_ != call_; ++logged_call_) {
-            const std::uint32_t call = guide_->calls[logged_call_], i = call >> 1U;
-            const guide_slot& slot = guide_->slots[i];
+            const std::uint32_t call = calls_[logged_call_], i = call >> 1U;
+            const guide_slot& slot = slots_[i];
             if ((call & 1U) == 0) entries_[i] = log_.request(slot.size, slot.align, slot.key);
             else if (slot.at < logged_call_) log_.end(entries_[i], requests());
         }
@@ -495,6 +498,8 @@ private:
     }
 
     const guide* guide_ = nullptr;
+    const std::uint32_t* calls_ = nullptr;
+    const guide_slot* slots_ = nullptr;
     std::uint32_t call_ = 0;  // index of the guide's next call
     std::uint32_t epoch_ = 1;
     bool in_step_ = false;

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Records steps of small networks: record_networks.py FOLDER [NAME...]
+"""Runs some steps of a small network, for recordings: networks.py NAME
 
-Each recording is a process of its own and becomes FOLDER/NAME.alev. The training of images, text and sequences is that
-of compare_cpu.py, with batches of one size. The language model answers prompts: one step of the phase `prefill`, then
-steps of the phase `decode`, which extend its key/value cache.
+    ./dev record --pytorch --out text.alev bindings/pytorch/networks.py train-text
+
+The trainings and inferences are those of compare_cpu.py, with batches of one size. The language model answers prompts: a
+step of the phase `prefill`, then steps of the phase `decode`, each of which extends its key/value cache.
+benchmarks/traces/pytorch has the recordings.
 """
 
-import pathlib
-import subprocess
 import sys
 
 import torch
@@ -20,26 +20,21 @@ import record_torch_cpu
 STEPS = 4
 
 
-def train(name, path):
-    """Trains a network of compare_cpu.py for a few steps."""
+def train(name):
     network, batch, loss_of = compare_cpu.NETWORKS[name]()
     optimizer, random = torch.optim.Adam(network.parameters()), torch.Generator().manual_seed(2)
-    with record_torch_cpu.recording(path) as run:
-        network = network.to(torch.float64).to(torch.float32)  # parameters in recorded memory
-        optimizer = torch.optim.Adam(network.parameters())
-        for _ in range(STEPS):
-            run.step("train")
-            compare_cpu.step(network, optimizer, loss_of, *batch(1, random))
+    for _ in range(STEPS):
+        record_torch_cpu.step("train")
+        compare_cpu.step(network, optimizer, loss_of, *batch(1, random))
 
 
-def infer(name, path):
-    """Runs a network of compare_cpu.py forward."""
+def infer(name):
     network, batch, _ = compare_cpu.NETWORKS[name]()
     random = torch.Generator().manual_seed(2)
     network.eval()
-    with record_torch_cpu.recording(path) as run, torch.no_grad():
+    with torch.no_grad():
         for _ in range(STEPS):
-            run.step("infer")
+            record_torch_cpu.step("infer")
             network(batch(1, random)[0])
 
 
@@ -71,40 +66,30 @@ class Decoder(nn.Module):
         return self.last(x[:, -1]), kept
 
 
-def answer(path):
+def answer():
     """Answers prompts of one length, and of others at the end."""
     model = Decoder().eval()
-    with record_torch_cpu.recording(path) as run, torch.no_grad():
+    with torch.no_grad():
         for prompt in (96, 96, 96, 80, 120):
             cache, tokens = None, torch.ones(2, prompt, dtype=torch.int64)
             for position in range(8):
-                run.step("prefill" if position == 0 else "decode")
+                record_torch_cpu.step("prefill" if position == 0 else "decode")
                 logits, cache = model(tokens, cache)
                 tokens = logits.argmax(-1, keepdim=True)
 
 
-PROGRAMS = {**{f"train-{each}": lambda path, each=each: train(each, path) for each in compare_cpu.NETWORKS},
-            **{f"infer-{each}": lambda path, each=each: infer(each, path) for each in ("images", "text")},
+PROGRAMS = {**{f"train-{each}": lambda each=each: train(each) for each in compare_cpu.NETWORKS},
+            **{f"infer-{each}": lambda each=each: infer(each) for each in ("images", "text")},
             "language-model": answer}
 
 
 def main():
-    if sys.argv[1:2] == ["--child"]:
-        torch.manual_seed(1)
-        torch.set_num_threads(1)
-        PROGRAMS[sys.argv[2]](sys.argv[3])
-        return 0
-    if len(sys.argv) < 2 or not set(sys.argv[2:]) <= PROGRAMS.keys():
-        print(f"{__doc__.splitlines()[0]}\nnames: {', '.join(PROGRAMS)}", file=sys.stderr)
-        return 2
-    folder = pathlib.Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in sys.argv[2:] or PROGRAMS:
-        path = folder / f"{name}.alev"
-        subprocess.run([sys.executable, __file__, "--child", name, str(path)], check=True)
-        print(path)
-    return 0
+    if len(sys.argv) != 2 or sys.argv[1] not in PROGRAMS:
+        sys.exit(f"{__doc__.splitlines()[0]}\nnames: {', '.join(PROGRAMS)}")
+    torch.manual_seed(1)
+    torch.set_num_threads(1)
+    PROGRAMS[sys.argv[1]]()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
