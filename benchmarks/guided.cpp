@@ -88,10 +88,11 @@ void compare(const char* name, const recorded_pass& pass) {
     const double seconds = std::chrono::duration<double>(clock::now() - begin).count();
     const allot::guide robust = allot::make_guide(pass.requests, {.changes = percent}).value();
     const played_passes equal = played(pass, times, change::nothing, 0, seed);
-    std::printf("%s, %s: %zu requests, %.1f MiB live, guide in %.2f s\n", name, pass.phase.c_str(),
-                pass.requests.size(), static_cast<double>(equal.bound) / (1 << 20), seconds);
-    std::printf("                 best fit        guided, changes = 10            guided, changes = 0\n");
-    std::printf("                mean    most    mean    most   above best fit    mean    most   above best fit\n");
+    std::printf("\n%s, %s: %zu requests, %.1f MiB live, guide in %.2f s; bytes over live bytes\n\n", name,
+                pass.phase.c_str(), pass.requests.size(), static_cast<double>(equal.bound) / (1 << 20), seconds);
+    std::printf(
+        "| passes | best fit | most | changes = 10 | most | runs above best fit | changes = 0 | most | above |\n");
+    std::printf("|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
     static constexpr const char* names[] = {"equal", "other sizes", "missing", "other order", "any of these"};
     for (int how = 0; how != 5; ++how) {
         row alone, careful, greedy;
@@ -110,9 +111,9 @@ void compare(const char* name, const recorded_pass& pass) {
             above += of_robust > of_best_fit;
             greedy_above += of_lowest > of_best_fit;
         }
-        std::printf("%-14s %6.4f  %6.4f  %6.4f  %6.4f     %2d of %2d       %6.4f  %6.4f     %2d of %2d\n", names[how],
-                    alone.sum / count, alone.most, careful.sum / count, careful.most, above, count, greedy.sum / count,
-                    greedy.most, greedy_above, count);
+        std::printf("| %s | %.4f | %.4f | %.4f | %.4f | %d of %d | %.4f | %.4f | %d |\n", names[how], alone.sum / count,
+                    alone.most, careful.sum / count, careful.most, above, count, greedy.sum / count, greedy.most,
+                    greedy_above);
     }
 }
 
