@@ -94,6 +94,24 @@ struct bitmap_by_hand {
     }
 };
 
+/// The same for at most 64 slots.
+struct word_by_hand {
+    std::uint64_t free = ~std::uint64_t{0};
+    void* allocate(std::size_t) {
+        if (free == 0) return reinterpret_cast<void*>(~std::size_t{0});
+        const auto index = static_cast<std::size_t>(__builtin_ctzll(free));
+        free &= free - 1;
+        return reinterpret_cast<void*>(index * slot);
+    }
+    void deallocate(void* at, std::size_t) { free |= std::uint64_t{1} << reinterpret_cast<std::uintptr_t>(at) / slot; }
+};
+struct word_of_allot {
+    allot::pool<allot::pool_options{.slot = slot, .count = 64, .store = allot::pool_store::bitmap}> strategy;
+    word_of_allot() { static_cast<void>(strategy.insert({0, 64 * slot})); }
+    void* allocate(std::size_t) { return reinterpret_cast<void*>(strategy.allocate({slot, 16}).where.offset); }
+    void deallocate(void* at, std::size_t) { strategy.deallocate({{reinterpret_cast<std::uintptr_t>(at), slot}, {}}); }
+};
+
 template <class Strategy>
 struct pages_beside {
     Strategy strategy;
@@ -121,6 +139,8 @@ std::vector<instructions_case> pool_cases() {
         {"pool/std_pmr_unsynchronized", churn<pool_of_pmr, slots * 7 / 8, one_size>},
         {"index_stack/by_hand", churn<index_stack_by_hand, slots * 7 / 8, one_size>},
         {"index_stack/allot", churn<pool_beside<allot::pool_store::index_stack>, slots * 7 / 8, one_size>},
+        {"bitmap_of_64/by_hand", churn<word_by_hand, 48, one_size>},
+        {"bitmap_of_64/allot", churn<word_of_allot, 48, one_size>},
         {"bitmap_7_in_8/by_hand", churn<bitmap_by_hand, slots * 7 / 8, one_size>},
         {"bitmap_7_in_8/allot", churn<pool_beside<allot::pool_store::bitmap>, slots * 7 / 8, one_size>},
         {"bitmap_1_in_2/by_hand", churn<bitmap_by_hand, slots / 2, one_size>},

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -112,6 +113,53 @@ TEST_CASE("pool: a bitmap with several summary words returns the lowest free slo
     CHECK(strategy.diagnose({4, 4}).reason == allot::refusal::exhausted);
     for (std::size_t slot = count; slot-- != 0;) strategy.deallocate({{4 * slot, 4}, {}});
     CHECK(all_in_order());
+}
+
+TEST_CASE_TEMPLATE("pool: a bitmap of one word, or of a little more, returns the lowest free slot", slots,
+                   std::integral_constant<std::size_t, 1>, std::integral_constant<std::size_t, 7>,
+                   std::integral_constant<std::size_t, 32>, std::integral_constant<std::size_t, 33>,
+                   std::integral_constant<std::size_t, 64>, std::integral_constant<std::size_t, 65>) {
+    constexpr std::size_t count = slots::value;
+    using pool = allot::pool<pool_options{.slot = 12, .count = count, .align = 4, .store = pool_store::bitmap}>;
+    static_assert(count > 64 ||
+                  sizeof(pool) == 3 * sizeof(std::size_t) + (count > 32 && sizeof(std::size_t) == 4 ? 4 : 0));
+    pool first, strategy;
+    REQUIRE(first.insert({120, 12 * count + 5}));
+    std::vector<bool> taken(count);
+    const auto lowest = [&] {
+        return static_cast<std::size_t>(std::find(taken.begin(), taken.end(), false) - taken.begin());
+    };
+    REQUIRE(first.allocate({12, 4}).where.offset == 120);
+    taken[0] = true;
+    strategy = std::move(first);
+    CHECK_FALSE(first.allocate({1, 1}));
+    std::uint32_t random = 1;
+    for (int round = 0; round != 5000; ++round) {
+        random = random * 1664525 + 1013904223;
+        const std::size_t any = (random >> 8) % count, at = 120 + 12 * any;
+        CAPTURE(round);
+        if (random >> 30 == 0) {
+            REQUIRE(static_cast<bool>(strategy.allocate_at({at, 12})) == !taken[any]);
+            taken[any] = true;
+        } else if (taken[any]) {
+            strategy.deallocate({{at, 12}, {}});
+            taken[any] = false;
+        } else {
+            const std::size_t expected = lowest();
+            REQUIRE(strategy.allocate({12, 4}).where.offset == 120 + 12 * expected);
+            taken[expected] = true;
+        }
+        REQUIRE((strategy.diagnose({12, 4}).reason == allot::refusal::exhausted) == (lowest() == count));
+    }
+    while (lowest() != count) {
+        taken[lowest()] = true;
+        REQUIRE(strategy.allocate({1, 1}));
+    }
+    CHECK_FALSE(strategy.allocate({1, 1}));
+    CHECK_FALSE(strategy.remove({120, 12 * count + 5}));
+    for (std::size_t i = 0; i != count; ++i) strategy.deallocate({{120 + 12 * i, 12}, {}});
+    CHECK(strategy.remove({120, 12 * count + 5}));
+    CHECK_FALSE(strategy.allocate({1, 1}));
 }
 
 TEST_CASE_TEMPLATE("pool: a moved-from pool has no slots and the target has the free ones", store,

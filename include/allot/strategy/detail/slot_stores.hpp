@@ -3,8 +3,8 @@
 //
 //     slot_free_list      In band: a free slot holds the link to the next one. Any number of slots and extents, without
 //                         a side table. A slot is at least as large as a pointer. Takes the newest slot first.
-//     slot_bitmap         Side table: one bit for every slot and one summary bit for every 64 slots. Takes the lowest
-//                         slot first.
+//     slot_bitmap         Side table: one bit for every slot and, above 64 slots, one summary bit for every 64
+//                         slots. Takes the lowest slot first.
 //     slot_index_stack    Side table: the offset of every free slot, in as few bytes as the last one needs. Takes the
 //                         newest slot first, in the fewest instructions.
 //     slot_atomic_bitmap  Side table: one bit for every slot, taken and freed by one atomic operation each. Usually
@@ -20,6 +20,7 @@
 // Threads, cores and interrupts may call these concurrently, and no call waits for another one.
 #pragma once
 
+#include <allot/core/detail/compiler.hpp>
 #include <allot/core/detail/sanitizer.hpp>
 #include <allot/core/strategy.hpp>
 
@@ -118,7 +119,7 @@ private:
     basic_extent<Offset> fresh_;  // slots that were never taken
 };
 
-/// Bitmap of the free slots, with a second bitmap of its nonzero words.
+/// Bitmap of the free slots, with a second bitmap of its nonzero words if there are several words.
 template <std::unsigned_integral Offset, Offset Slot, std::size_t Count>
 class slot_bitmap {
 public:
@@ -131,7 +132,7 @@ public:
     constexpr slot_bitmap& operator=(slot_bitmap&& other) noexcept {
         whole_ = std::exchange(other.whole_, {});
         for (std::size_t i = 0; i != word_count; ++i) words_[i] = std::exchange(other.words_[i], 0);
-        for (std::size_t i = 0; i != summary_count; ++i) summary_[i] = std::exchange(other.summary_[i], 0);
+        summary_ = std::exchange(other.summary_, {});
         return *this;
     }
 
@@ -143,22 +144,32 @@ public:
     }
     constexpr bool remove(basic_extent<Offset> slots) noexcept {
         std::size_t free = 0;
-        for (const std::uint64_t word : words_) free += static_cast<std::size_t>(std::popcount(word));
+        for (const word each : words_) free += static_cast<std::size_t>(std::popcount(each));
         if (slots != whole_ || free != whole_.size / Slot) return false;
         *this = slot_bitmap{};
         return true;
     }
-    [[nodiscard]] constexpr bool empty() const noexcept { return first_summary() == summary_count; }
+    [[nodiscard]] constexpr bool empty() const noexcept {
+        if constexpr (word_count == 1) return words_[0] == 0;
+        else return first_summary() == summary_count;
+    }
     [[nodiscard]] constexpr bool take(Offset& at) noexcept {
-        const std::size_t summary = first_summary();
-        if (summary == summary_count) return false;
-        const std::size_t first = summary * 64 + lowest_one(summary_[summary]);
-        const std::uint64_t word = words_[first];
-        const std::uint64_t rest = word & (word - 1);
-        words_[first] = rest;
-        if (rest == 0) summary_[summary] &= summary_[summary] - 1;
-        at = static_cast<Offset>(whole_.offset + (first * 64 + lowest_one(word)) * Slot);
-        return true;
+        if constexpr (word_count == 1) {
+            if (words_[0] == 0) return false;
+            at = static_cast<Offset>(whole_.offset + lowest_one(words_[0]) * Slot);
+            words_[0] &= words_[0] - 1;
+            return true;
+        } else {
+            const std::size_t summary = first_summary();
+            if (summary == summary_count) return false;
+            const std::size_t first = summary * 64 + lowest_one(summary_[summary]);
+            const word found = words_[first];
+            const word rest = found & (found - 1);
+            words_[first] = rest;
+            if (rest == 0) summary_[summary] &= summary_[summary] - 1;
+            at = static_cast<Offset>(whole_.offset + (first * 64 + lowest_one(found)) * Slot);
+            return true;
+        }
     }
     constexpr void give(Offset at) noexcept { set_free(index_of(at)); }
 
@@ -166,15 +177,17 @@ public:
     [[nodiscard]] constexpr bool take_at(Offset at) noexcept {
         if (!is_free(at)) return false;
         const std::size_t index = index_of(at);
-        std::uint64_t& word = words_[index / 64];
-        word ^= std::uint64_t{1} << index % 64;  // the bit is set; size_bins::pop explains why this is not `& ~`
-        if (word == 0) summary_[summary_of(index)] ^= std::uint64_t{1} << index / 64 % 64;
+        word& found = words_[index / bits];
+        found ^= word{1} << index % bits;  // the bit is set; size_bins::pop explains why this is not `& ~`
+        if constexpr (word_count != 1) {
+            if (found == 0) summary_[summary_of(index)] ^= std::uint64_t{1} << index / 64 % 64;
+        }
         return true;
     }
     [[nodiscard]] constexpr bool is_free(Offset at) const noexcept {
         const auto distance = static_cast<Offset>(at - whole_.offset);  // wraps for an offset before the extent
         return distance < whole_.size && distance % Slot == 0 &&
-               (words_[index_of(at) / 64] >> index_of(at) % 64 & 1) != 0;
+               (words_[index_of(at) / bits] >> index_of(at) % bits & 1) != 0;
     }
 
     /// Calls `f(offset)` for each free slot.
@@ -185,8 +198,10 @@ public:
     }
 
 private:
-    static constexpr std::size_t word_count = Count / 64 + (Count % 64 != 0);
-    static constexpr std::size_t summary_count = word_count / 64 + (word_count % 64 != 0);
+    using word = std::conditional_t<(Count <= 32), std::uint32_t, std::uint64_t>;
+    static constexpr std::size_t bits = sizeof(word) * 8;
+    static constexpr std::size_t word_count = Count / bits + (Count % bits != 0);
+    static constexpr std::size_t summary_count = word_count == 1 ? 0 : word_count / 64 + (word_count % 64 != 0);
 
     [[nodiscard]] constexpr std::size_t index_of(Offset at) const noexcept {
         return static_cast<std::size_t>(static_cast<Offset>(at - whole_.offset) / Slot);
@@ -195,8 +210,8 @@ private:
         return summary_count == 1 ? 0 : index / 4096;
     }
     constexpr void set_free(std::size_t index) noexcept {
-        words_[index / 64] |= std::uint64_t{1} << index % 64;
-        summary_[summary_of(index)] |= std::uint64_t{1} << index / 64 % 64;
+        words_[word_count == 1 ? 0 : index / bits] |= word{1} << index % bits;
+        if constexpr (word_count != 1) summary_[summary_of(index)] |= std::uint64_t{1} << index / 64 % 64;
     }
     [[nodiscard]] constexpr std::size_t first_summary() const noexcept {
         std::size_t summary = 0;
@@ -205,8 +220,16 @@ private:
     }
 
     basic_extent<Offset> whole_;
-    std::uint64_t words_[word_count]{};       // a set bit is a free slot
-    std::uint64_t summary_[summary_count]{};  // a set bit is a word that is not 0
+    struct nothing {};
+    struct summary_words {
+        std::uint64_t words[summary_count == 0 ? 1 : summary_count]{};
+        [[nodiscard]] constexpr std::uint64_t& operator[](std::size_t i) noexcept { return words[i]; }
+        [[nodiscard]] constexpr std::uint64_t operator[](std::size_t i) const noexcept { return words[i]; }
+    };
+
+    word words_[word_count]{};  // a set bit is a free slot
+    // A set bit is a word that is not 0.
+    ALLOT_NO_UNIQUE_ADDRESS std::conditional_t<summary_count == 0, nothing, summary_words> summary_{};
 };
 
 /// Stack of the offsets of the free slots.

@@ -163,7 +163,7 @@ private:
             pack(extents, around);
         }
     }
-    /// Computes the extents of a compact tensor with these strides. Returns false if there is none, or if both lists do
+    /// Computes the extents of a compact tensor with these strides. Returns false if no such tensor exists, or if both lists do
     /// not fit. Precondition: there is an axis.
     [[nodiscard]] static constexpr bool find_around(const shape& extents, const strides& steps,
                                                     shape& around) noexcept {
