@@ -41,7 +41,7 @@ public:
         }
         if (!fits) set_lists(extents, nullptr);
     }
-    /// Creates the form of a tensor with strides. Strides that no compact tensor around this one has must also be in the
+    /// Creates the form of a tensor with strides. Strides that no compact tensor around this one has must be in the
     /// lease. Precondition: as above, and both have the same rank.
     constexpr tensor_form(dtype type, const shape& extents, const strides& steps, bool shares_last_byte) noexcept
         : tensor_form{type, extents, shares_last_byte} {
@@ -52,8 +52,8 @@ public:
         if (!allot::is_compact(extents, steps)) rest_.flags |= gaps;
     }
 
-    /// Sets the dtype and the shape of a compact tensor and counts its bytes, if both are valid, elements are whole bytes,
-    /// and no extent and no row has 2^32 bytes or more. Returns false for other tensors.
+    /// Sets the dtype and the shape of a compact tensor and counts its bytes, if both are valid, elements are whole
+    /// bytes, and no extent and no row has 2^32 bytes or more. Returns false for other tensors.
     [[nodiscard]] ALLOT_INLINE constexpr bool set_plain(dtype type, const shape& extents,
                                                         std::uint64_t& bytes) noexcept {
         const std::size_t rank = extents.rank();
@@ -163,8 +163,8 @@ private:
             pack(extents, around);
         }
     }
-    /// Computes the extents of a compact tensor with these strides. Returns false if no such tensor exists, or if both lists do
-    /// not fit. Precondition: there is an axis.
+    /// Computes the extents of a compact tensor with these strides. Returns false if no such tensor exists, or if both
+    /// lists do not fit. Precondition: there is an axis.
     [[nodiscard]] static constexpr bool find_around(const shape& extents, const strides& steps,
                                                     shape& around) noexcept {
         if (steps[steps.rank() - 1] != 1) return false;
