@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 
 ROOT = Path(__file__).resolve().parents[1]
 PEERS = {"mimalloc": "libmimalloc.so.2.0", "jemalloc": "libjemalloc.so.2"}
@@ -27,7 +27,7 @@ FOLDERS = [Path("/usr/lib/x86_64-linux-gnu"), Path("/usr/lib/aarch64-linux-gnu")
 
 PYTHON = """
 import json, re
-words = [str(i * 7919 % 100003) for i in range(120000)]
+words = [str(i * 7919 % 100003) for i in range(300000)]
 counts = {}
 for word in words:
     counts[word[:4]] = counts.get(word[:4], []) + [word]
@@ -37,14 +37,14 @@ print(len(re.findall(r'[0-9]+7', text)), len(sorted(words, key=lambda w: w[::-1]
 """
 PERL = r"""
 my %h; my @l;
-for my $i (1 .. 250000) { my $k = "key" . ($i * 7919 % 100003); $h{$k} .= "x$i,"; push @l, [$i, $k] if $i % 3 == 0; }
+for my $i (1 .. 400000) { my $k = "key" . ($i * 7919 % 100003); $h{$k} .= "x$i,"; push @l, [$i, $k] if $i % 3 == 0; }
 my @s = sort { $a->[1] cmp $b->[1] } @l; my $n = 0;
 for my $v (values %h) { my @p = split /,/, $v; $n += @p; }
 print scalar(@s), " $n\n";
 """
 SQL = """
 create table t(a integer primary key, b text, c integer);
-with recursive n(i) as (select 1 union all select i + 1 from n where i < 120000)
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 250000)
 insert into t select i, 'text ' || (i * 7919 % 100003), i % 1000 from n;
 create index tb on t(b); create index tc on t(c);
 select count(*), sum(length(b)) from t x where exists (select 1 from t y where y.c = x.c and y.a < x.a);
@@ -86,21 +86,24 @@ def prepare(folder):
 
 def environment(library):
     variables = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-    return {**variables, "LC_ALL": "C", **({"LD_PRELOAD": str(library)} if library else {})}
+    fixed = {"LC_ALL": "C", "PERL_HASH_SEED": "0", "PYTHONHASHSEED": "0"}  # the same calls in each run
+    return {**variables, **fixed, **({"LD_PRELOAD": str(library)} if library else {})}
 
 
 def run(command, source, library, folder):
-    """Returns the processor time in seconds and the largest resident memory of a process in KiB. GNU time measures them, because
-    the memory that Linux reports for a process includes that of the process that started it."""
+    """Returns the processor time in seconds and the largest resident memory of a process in KiB. GNU time measures the memory,
+    because that which Linux reports for a process includes the memory of the process that started it."""
     report = folder / "report"
     variables = [f"LD_PRELOAD={library}"] if library else []
-    with open(source or os.devnull) as given:
-        done = subprocess.run(["/usr/bin/time", "-q", "-f", "%U %S %M", "-o", str(report), "env", *variables, *command], stdin=given,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(None), cwd=folder)
-    if done.returncode != 0:
-        raise RuntimeError(f"{command[0]} failed with {library or 'glibc'}: {done.returncode} {done.stderr.decode()[-400:]}")
-    user, system, memory = report.read_text().split()
-    return float(user) + float(system), int(memory)
+    with open(source or os.devnull) as given, open(folder / "errors", "w+") as errors:
+        child = subprocess.Popen(["/usr/bin/time", "-q", "-f", "%M", "-o", str(report), "env", *variables, *command], stdin=given,
+                                 stdout=subprocess.DEVNULL, stderr=errors, env=environment(None), cwd=folder)
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode != 0:
+            errors.seek(0)
+            raise RuntimeError(f"{command[0]} failed with {library or 'glibc'}: {child.returncode} {errors.read()[-400:]}")
+    return used.ru_utime + used.ru_stime, int(report.read_text())
 
 
 def run_redis(library, folder):
@@ -151,8 +154,7 @@ def table(results, names):
                 into.append(ratio)
             cells.append("{:.2f} {:.2f}".format(*pair))
         lines.append(f"| {program} | " + " | ".join(cells) + " |")
-    mean = lambda numbers: pow(float(__import__("math").prod(numbers)), 1 / len(numbers))
-    lines.append("| geometric mean | " + " | ".join("{:.2f} {:.2f}".format(*map(mean, ratios[name])) for name in names) + " |")
+    lines.append("| geometric mean | " + " | ".join("{:.2f} {:.2f}".format(*map(geometric_mean, ratios[name])) for name in names) + " |")
     return "\n".join(lines)
 
 

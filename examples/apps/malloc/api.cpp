@@ -207,6 +207,13 @@ void counters() {
     CHECK(after.arena == after.uordblks + after.fordblks);
     malloc_trim(0);
     CHECK(mallinfo2().uordblks <= after.uordblks);
+    CHECK(malloc_info(1, stdout) == -1);
+    CHECK(errno == EINVAL);
+    char text[300] = "";
+    std::FILE* const file = ::fmemopen(text, sizeof text, "w");
+    CHECK(malloc_info(0, file) == 0);
+    std::fclose(file);
+    CHECK(std::string_view{text}.starts_with("<malloc version=\"1\">"));
     malloc_stats();  // check.py reads its output
 }
 

@@ -200,6 +200,19 @@ EXPORT struct mallinfo mallinfo() noexcept {
     return info;
 }
 
+EXPORT int malloc_info(int options, std::FILE* file) noexcept {
+    if (options != 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    const struct mallinfo2 info = mallinfo2();
+    const int written = std::fprintf(file,
+                                     "<malloc version=\"1\"><total type=\"rest\" count=\"%zu\" size=\"%zu\"/>"
+                                     "<system type=\"current\" size=\"%zu\"/></malloc>\n",
+                                     info.ordblks, info.fordblks, info.arena);
+    return written < 0 ? -1 : 0;
+}
+
 EXPORT void malloc_stats() noexcept {
     const struct mallinfo2 info = mallinfo2();
     char text[200];
