@@ -34,6 +34,20 @@ def releases():
     return [(tag[1:], git("rev-parse", f"{tag}^{{commit}}", text=True).strip()) for tag in tags]
 
 
+def options(tree, folder):
+    """The options that the builder of a tree accepts, for the tools that are installed here."""
+    made, known = [], (tree / "docs/site/build.py").read_text(encoding="utf-8")
+    compiler, module = root / "build/tools/ziglang/bin/python", folder / "planner.wasm"
+    if "--planner" in known and compiler.exists():
+        compile_it = [tree / "docs/site/planner/compile.sh", compiler, module]
+        if subprocess.run(compile_it, capture_output=True).returncode == 0:
+            made += ["--planner", module]
+    plotly = root / "build/tools/plotly/plotly/package_data/plotly.min.js"
+    if "--plotly" in known and plotly.exists():
+        made += ["--plotly", plotly]
+    return made
+
+
 def build(folder, name, commit):
     """Builds the site of a commit in a folder. Returns its pages, or nothing if its tree has no site."""
     html, built = folder / "site/html", folder / "commit"
@@ -50,7 +64,8 @@ def build(folder, name, commit):
     if not builder.exists():
         print(f"skipped: version {name} has no documentation site")
         return None
-    done = subprocess.run([sys.executable, "-B", builder, folder / "site"], capture_output=True, text=True)
+    command = [sys.executable, "-B", builder, folder / "site", *options(folder / "tree", folder)]
+    done = subprocess.run(command, capture_output=True, text=True)
     if not (html / "index.html").exists():
         sys.exit(f"the site of version {name} cannot be built:\n{done.stdout}{done.stderr}")
     shutil.rmtree(folder / "tree")
