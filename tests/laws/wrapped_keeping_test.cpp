@@ -2,8 +2,41 @@
 // they support: see laws.hpp and wrapped.hpp.
 #include "wrapped.hpp"
 
+#include <allot/plan/guided.hpp>
+
 namespace laws {
 namespace {
+
+/// A guided allocator that begins a pass after some requests, and follows a guide of an earlier one. Requests that do not
+/// fit in the room are blocks of the arena, and the room is never released.
+template <class A>
+class guided_by_passes : public allot::guided<A> {
+    using base = allot::guided<A>;
+    unsigned requests_ = 0;
+
+public:
+    explicit guided_by_passes(A&& inner) noexcept : base{std::forward<A>(inner), {.size = 3000, .align = 32}} {}
+    [[nodiscard]] auto allocate(layout wanted) noexcept {
+        if (++requests_ % 23 == 0) {
+            base::begin_pass();
+            if (const auto seen = base::take_recording(); !seen.empty())
+                (void)base::use_guide(allot::make_guide(seen, {.plan = {.effort = 100}, .trials = 10}).value());
+        }
+        return base::allocate(wanted);
+    }
+};
+struct in_guided {
+    static constexpr bool predicts = false;  // whether a block takes the bytes that its strategy states
+    template <class A>
+    static auto around(A&& inner) {
+        return guided_by_passes<A>{std::forward<A>(inner)};
+    }
+    static void refine(contract& c) {
+        c.exact = c.claims = c.resizes = c.trims = false;
+        c.gives_back = true;
+        c.nodes = {};  // blocks of the room have no record in front
+    }
+};
 
 template <class Wrap>
 constexpr row any_order[] = {
@@ -55,5 +88,9 @@ TEST_CASE("laws: block_cache around arenas") {
 TEST_CASE("laws: per_thread around arenas") {
     laws::judge(laws::any_order<laws::in_per_thread>, laws::few);
     laws::judge(laws::inaccessible<laws::in_per_thread>, laws::few);
+}
+TEST_CASE("laws: guided around arenas") {
+    laws::judge(laws::any_order<laws::in_guided>, laws::few);
+    laws::judge(laws::inaccessible<laws::in_guided>, laws::few);
 }
 TEST_CASE("laws: sharded around arenas") { laws::judge_wrapped<laws::in_one_shard>(); }
