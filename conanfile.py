@@ -4,14 +4,16 @@ import re
 from conan import ConanFile
 from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake
-from conan.tools.files import copy, get
+from conan.tools.files import copy
 from conan.tools.layout import basic_layout
 
 required_conan_version = ">=2.0"
 
+# The recipe of this tree. That of ConanCenter, which fetches a release, is in .conan/recipes.
+
 # Packages of ConanCenter for each option. CUDA, HIP and OpenSHMEM are not there: their targets use the system's SDK.
 PACKAGES = {
-    "boost": [("boost/[>=1.74 <2]", {"header_only": True})],  # False: without the headers that docs/layers.md lists
+    "boost": [("boost/[>=1.74 <2]", {"header_only": True})],  # for the headers that docs/layers.md lists
     "opencl": [("opencl-icd-loader/[>=2022.09.30]", {}), ("opencl-clhpp-headers/[>=2022.09.30]", {})],
     "vulkan": [("vulkan-headers/[>=1.3 <2]", {}), ("vulkan-loader/[>=1.3 <2]", {})],
     "mpi": [("openmpi/[>=4.1 <6]", {})],
@@ -26,21 +28,15 @@ class Allot(ConanFile):
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
     options = {option: [True, False] for option in PACKAGES}
-    default_options = {option: option == "boost" for option in PACKAGES}
+    default_options = {option: False for option in PACKAGES}
     generators = "CMakeToolchain", "CMakeDeps"
     exports = "CMakeLists.txt"  # set_version reads the version from it
     exports_sources = "CMakeLists.txt", "LICENSE", "include/*", "bindings/debuggers/*", "bindings/module/*"
     no_copy_source = True
 
     def set_version(self):
-        if self.version:  # of ConanCenter, where the recipe has no CMakeLists.txt beside it
-            return
         text = Path(self.recipe_folder, "CMakeLists.txt").read_text(encoding="utf-8")
         self.version = re.search(r"project\(allot VERSION ([0-9.]+)", text).group(1)
-
-    def source(self):
-        if self.conan_data:  # the recipe of a release (./dev release --url), which has conandata.yml beside it
-            get(self, **self.conan_data["sources"][self.version], strip_root=True)
 
     def requirements(self):
         for option, packages in PACKAGES.items():

@@ -7,6 +7,7 @@
     allot-VERSION.spdx.json        the bill of materials, SPDX 2.3
     allot-VERSION.md               the release notes: the section of CHANGELOG.md
     vcpkg/, conan/                 with --url, the address of the folder: the port and the recipe that fetch the archive
+                                   (in the layouts of the registry of vcpkg and of ConanCenter)
     SHA256SUMS                     the checksums of all files
 
 --sources leaves out the wheel and the source archive of the Python package, which need the network.
@@ -164,19 +165,20 @@ def bill_of_materials(tree, out, version, commit, created, url):
 def make_registries(out, tree, archive, version, url):
     """Writes the port of vcpkg and the recipe of Conan, which fetch the archive and compare its hash."""
     address = f"{url}/{archive.name}"
-    port, recipe = out / "vcpkg" / "allot", out / "conan" / "all"
+    port, recipes = out / "vcpkg" / "allot", out / "conan" / "recipes" / "allot"
     port.mkdir(parents=True)
-    recipe.mkdir(parents=True)
     template = (tree / ".vcpkg" / "registry" / "portfile.cmake.in").read_text(encoding="utf-8")
     template = template[template.index("set("):]  # its comment describes the template
     (port / "portfile.cmake").write_text(template.replace("@ALLOT_ARCHIVE_URL@", address)
                                          .replace("@ALLOT_ARCHIVE_SHA512@", checksum(archive, "sha512")), encoding="utf-8")
     for name in ("install.cmake", "usage", "vcpkg.json"):
         shutil.copyfile(tree / ".vcpkg" / "ports" / "allot" / name, port / name)
-    shutil.copyfile(tree / "conanfile.py", recipe / "conanfile.py")
-    (recipe / "conandata.yml").write_text(f'sources:\n  "{version}":\n    url: "{address}"\n'
-                                          f'    sha256: "{checksum(archive, "sha256")}"\n', encoding="utf-8")
-    (recipe.parent / "config.yml").write_text(f'versions:\n  "{version}":\n    folder: all\n', encoding="utf-8")
+    shutil.copytree(tree / ".conan" / "recipes" / "allot", recipes)
+    recipe = recipes / "all" / "conanfile.py"
+    recipe.write_text(recipe.read_text(encoding="utf-8").replace("@ALLOT_URL@", url), encoding="utf-8")
+    (recipes / "all" / "conandata.yml").write_text(f'sources:\n  "{version}":\n    url: "{address}"\n'
+                                                   f'    sha256: "{checksum(archive, "sha256")}"\n', encoding="utf-8")
+    (recipes / "config.yml").write_text(f'versions:\n  "{version}":\n    folder: all\n', encoding="utf-8")
 
 
 def make(out, version, commit, arguments):

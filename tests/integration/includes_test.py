@@ -3,6 +3,7 @@
 public headers that need Boost are those that docs/layers.md names."""
 
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -71,6 +72,18 @@ class Includes(unittest.TestCase):
             for need in needs:
                 with self.subTest(folder=folder, need=need):
                     self.assertIn((folder, need), used)
+
+    def test_a_missing_boost_is_named(self):
+        compiler = shutil.which("arm-none-eabi-g++")  # does not look for headers where those of Boost are installed
+        if not compiler:
+            print("skipped: the messages about a missing Boost are not tested: no arm-none-eabi-g++")
+            return
+        for header, library in {"arena/hardening": "Intrusive", "compose/recorded": "Intrusive",
+                                "adapt/boost_allocator": "Container", "adapt/boost_memory_resource": "Container"}.items():
+            done = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", f"-I{ROOT}/include", "-x", "c++", "-"], text=True,
+                                  input=f"#include <allot/{header}.hpp>\n", stderr=subprocess.PIPE, check=False)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(f"allot: <allot/{header}.hpp> needs headers of Boost.{library}; in CMake, link allot::boost", done.stderr)
 
     def test_first_line_is_the_license(self):
         for path in HEADERS.rglob("*.hpp"):

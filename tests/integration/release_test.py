@@ -137,7 +137,7 @@ class Release(unittest.TestCase):
         self.assertIn(f'URLS "{URL}/allot-{VERSION}.tar.gz"', port)
         self.assertIn(f"SHA512 {hashlib.sha512(archive).hexdigest()})", port)
         self.assertNotIn("@", port)
-        data = (self.first / "conan" / "all" / "conandata.yml").read_text(encoding="utf-8")
+        data = (self.first / "conan" / "recipes" / "allot" / "all" / "conandata.yml").read_text(encoding="utf-8")
         self.assertIn(f'url: "{URL}/allot-{VERSION}.tar.gz"', data)
         self.assertIn(f'sha256: "{hashlib.sha256(archive).hexdigest()}"', data)
 
@@ -147,7 +147,7 @@ class Release(unittest.TestCase):
             print("skipped: Conan is not installed, so that its recipe does not fetch the archive")
             return
         recipe = self.scratch / "recipe"
-        shutil.copytree(self.first / "conan" / "all", recipe)
+        shutil.copytree(self.first / "conan" / "recipes" / "allot" / "all", recipe)
         data = (recipe / "conandata.yml").read_text(encoding="utf-8")
         for changed, hexadecimal in ((False, None), (True, "0" * 64)):
             text = data.replace(URL, self.first.as_uri())
@@ -155,10 +155,11 @@ class Release(unittest.TestCase):
             done = subprocess.run([conan, "source", recipe, "--version", VERSION], capture_output=True, text=True,
                                   env={**os.environ, "CONAN_HOME": str(self.scratch / "conan")})
             self.assertEqual(done.returncode != 0, changed, done.stderr)
+            self.assertIn(f'homepage = "{URL}"', (recipe / "conanfile.py").read_text(encoding="utf-8"))
             if changed:
                 self.assertRegex(done.stderr, "sha256 .*failed")
             else:
-                self.assertTrue((recipe / "include" / "allot" / "allot.hpp").exists(), done.stderr)
+                self.assertTrue((recipe / "src" / "include" / "allot" / "allot.hpp").exists(), done.stderr)
 
 
 class Refusals(unittest.TestCase):

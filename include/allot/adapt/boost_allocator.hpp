@@ -30,6 +30,10 @@
 // Thread safety: that of the allocator.
 #pragma once
 
+#if !__has_include(<boost/container/detail/allocation_type.hpp>)
+#error "allot: <allot/adapt/boost_allocator.hpp> needs headers of Boost.Container; in CMake, link allot::boost"
+#endif
+
 #include <allot/adapt/detail/block_as_pointer.hpp>
 
 #include <boost/container/detail/allocation_type.hpp>

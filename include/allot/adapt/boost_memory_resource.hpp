@@ -16,6 +16,10 @@
 // Thread safety: that of the allocator.
 #pragma once
 
+#if !__has_include(<boost/container/pmr/memory_resource.hpp>)
+#error "allot: <allot/adapt/boost_memory_resource.hpp> needs headers of Boost.Container; in CMake, link allot::boost"
+#endif
+
 #include <allot/adapt/detail/basic_memory_resource.hpp>
 
 #include <boost/container/pmr/memory_resource.hpp>

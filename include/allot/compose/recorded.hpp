@@ -43,6 +43,10 @@
 // Thread safety: requires external synchronization.
 #pragma once
 
+#if !__has_include(<boost/intrusive/set.hpp>)
+#error "allot: <allot/compose/recorded.hpp> needs headers of Boost.Intrusive; in CMake, link allot::boost"
+#endif
+
 #include <allot/compose/detail/forwarding.hpp>
 
 #include <boost/intrusive/list.hpp>

@@ -224,17 +224,33 @@ elseif(WAY STREQUAL "conan")
     run(${CONAN} profile detect)
     file(APPEND ${SCRATCH}/home/profiles/default
          "[platform_requires]\nboost/${BOOST}\nopencl-icd-loader/2022.09.30\nopencl-clhpp-headers/2022.09.30\n"
-         "vulkan-headers/1.3.239\nvulkan-loader/1.3.239\nopenmpi/4.1.4\n"
+         "vulkan-headers/1.3.239\nvulkan-loader/1.3.239\nopenmpi/4.1.4\nboost/1.88.0\n"
          "[conf]\ntools.cmake.cmaketoolchain:generator=Ninja\n")
     file(COPY ${SOURCE}/tests/integration/package DESTINATION ${SCRATCH}) # Conan builds beside the test's sources
     run(${CONAN} create ${SOURCE} --no-remote -s compiler.cppstd=20 --test-folder ${SCRATCH}/package/conan)
     expect_requirements("info_invalid: [^\n]* lower than the required" "" -s compiler.cppstd=17)
     set(cxx20 -s compiler.cppstd=20)
-    expect_requirements("boost/[^\n]*#platform" "(opencl|vulkan|mpi)[^\n]*#platform" ${cxx20})
-    expect_requirements("opencl-clhpp-headers/[^\n]*#platform" "boost/[^\n]*#platform" ${cxx20} -o "allot/*:opencl=True"
-                        -o "allot/*:boost=False")
+    expect_requirements("allot/" "#platform" ${cxx20})
+    expect_requirements("boost/[^\n]*#platform" "(opencl|vulkan|mpi)[^\n]*#platform" ${cxx20} -o "allot/*:boost=True")
+    expect_requirements("opencl-clhpp-headers/[^\n]*#platform" "boost/[^\n]*#platform" ${cxx20} -o "allot/*:opencl=True")
     expect_requirements("vulkan-loader/[^\n]*#platform" "mpi/[^\n]*#platform" ${cxx20} -o "allot/*:vulkan=True")
     expect_requirements("openmpi/[^\n]*#platform" "vulkan-loader/[^\n]*#platform" ${cxx20} -o "allot/*:mpi=True")
+    # The recipe of ConanCenter, with its test package.
+    archive_headers(${SCRATCH}/allot.tar.gz)
+    file(SHA256 ${SCRATCH}/allot.tar.gz hash)
+    file(COPY ${SOURCE}/.conan/recipes DESTINATION ${SCRATCH})
+    file(WRITE ${SCRATCH}/recipes/allot/all/conandata.yml
+         "sources:\n  \"${VERSION}\":\n    url: \"file://${SCRATCH}/allot.tar.gz\"\n    sha256: \"${hash}\"\n")
+    run(${CONAN} create ${SCRATCH}/recipes/allot/all --version ${VERSION} --no-remote ${cxx20})
+    expect_requirements("info_invalid: [^\n]* lower than the required" "" -s compiler.cppstd=17)
+    expect_requirements("boost/1.88.0#platform" "(opencl|vulkan|mpi)[^\n]*#platform" ${cxx20} -o "allot/*:with_boost=True")
+    foreach(backend opencl vulkan mpi)
+        execute_process(COMMAND ${CONAN} graph info --requires=allot/${VERSION} --no-remote ${cxx20}
+                                -o "allot/*:with_${backend}=True" OUTPUT_VARIABLE output ERROR_VARIABLE output)
+        if(NOT output MATCHES "Package '(open)?${backend}[^']*' not resolved")
+            message(FATAL_ERROR "the option with_${backend} does not require its package of ConanCenter:\n${output}")
+        endif()
+    endforeach()
 
 elseif(WAY STREQUAL "vcpkg")
     # vcpkg itself is not necessary to find the most frequent error: different versions in its manifest and in the

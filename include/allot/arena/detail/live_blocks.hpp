@@ -8,6 +8,10 @@
 // Memory: one record on the host heap for every live block, for up to 64 freed blocks, and for every range of freed bytes.
 #pragma once
 
+#if !__has_include(<boost/intrusive/set.hpp>)
+#error "allot: <allot/arena/hardening.hpp> needs headers of Boost.Intrusive; in CMake, link allot::boost"
+#endif
+
 #include <allot/arena/misuse.hpp>
 #include <allot/core/detail/sanitizer.hpp>
 
