@@ -12,17 +12,18 @@
 //
 // A standard allocator cannot extend a block, so a container that grows allocates a larger block and moves its
 // elements. The containers of Boost ask an extended allocator first to extend the block. This adapter answers with
-// `resize` of the arena. Node containers allocate the nodes of one call together (`allocate_individual`), and over
-// `synchronized` with one lock. If the allocator has no `resize`, each growth allocates a new block.
+// `resize` of the arena. Node containers allocate and free the nodes of one call together, and over `synchronized` with
+// one lock. An arena whose records are in band cuts them from one hole, and frees adjacent nodes by one call. If the
+// allocator has no `resize`, each growth allocates a new block.
 //
 // Failures, metadata, equality, assignment and swap are those of std_allocator.hpp. A command with nothrow_allocation
 // returns nullptr. `stable_reserve` and `stable_emplace_back` of a vector send a command without it, so they throw if
 // the block cannot grow. A block never grows backward.
 //
-// When to use: for boost::container::vector, string and flat_map that grow, and for node containers that insert ranges
-// over `synchronized`.
-// When not to use: with containers of the standard library, and with other lists and sets, which Boost makes slower by
-// this interface. Use `std_allocator`.
+// When to use: for boost::container::vector, string and flat_map that grow, and for node containers that insert and erase
+// ranges over `best_fit` in band or over `synchronized`.
+// When not to use: with containers of the standard library, and with sets that change one element at a time, which Boost
+// makes a little slower by this interface. Use `std_allocator`.
 //
 // Complexity: that of the allocator; O(log n) calls of `resize` if a block can grow to a part of the preferred size.
 // Memory: a pointer in each container, and the metadata of each block. An array also stores its size, rounded up to the
@@ -35,6 +36,7 @@
 #endif
 
 #include <allot/adapt/detail/block_as_pointer.hpp>
+#include <allot/adapt/detail/bursts.hpp>
 
 #include <boost/container/detail/allocation_type.hpp>
 #include <boost/container/detail/multiallocation_chain.hpp>
@@ -111,9 +113,14 @@ public:
     void allocate_individual(size_type count, multiallocation_chain& chain) {
         multiallocation_chain fresh;
         const bool done = together([&](auto& from) {
+            using from_type = std::remove_reference_t<decltype(from)>;
+            if constexpr (detail::has_bursts<from_type>) {
+                const auto take = [&](void* address) { fresh.push_back(static_cast<pointer>(address)); };
+                if (detail::burst<from_type>::allocate(from, node, count, take)) return true;
+            }
             while (fresh.size() != count) {
-                const auto address = static_cast<pointer>(
-                    detail::block_as_pointer<std::remove_reference_t<decltype(from)>>::try_allocate(from, node));
+                const auto address =
+                    static_cast<pointer>(detail::block_as_pointer<from_type>::try_allocate(from, node));
                 if (address == nullptr) return false;
                 fresh.push_back(address);
             }
@@ -130,9 +137,13 @@ public:
     /// Deallocates each object of a chain. The chain is empty afterwards.
     void deallocate_individual(multiallocation_chain& chain) noexcept {
         together([&](auto& to) {
-            while (!chain.empty())
-                detail::block_as_pointer<std::remove_reference_t<decltype(to)>>::deallocate(to, chain.pop_front(),
-                                                                                            node);
+            using to_type = std::remove_reference_t<decltype(to)>;
+            if constexpr (joins_freed<to_type>) {
+                detail::burst<to_type>::deallocate(
+                    to, [&]() -> void* { return chain.empty() ? nullptr : chain.pop_front(); });
+            } else {
+                while (!chain.empty()) detail::block_as_pointer<to_type>::deallocate(to, chain.pop_front(), node);
+            }
             return true;
         });
     }
@@ -184,6 +195,13 @@ public:
     }
 
 private:
+    // A memory checker knows each block alone, and reports one that is freed twice.
+    template <class From>
+    static constexpr bool joins_freed = [] {
+        if constexpr (detail::has_bursts<From>) return !From::annotated;
+        else return false;
+    }();
+
     /// Returns the layout of an array. On overflow the size becomes the maximum, which no allocator can serve.
     [[nodiscard]] static constexpr layout array_of(size_type count) noexcept {
         layout wanted{0, alignof(T)};

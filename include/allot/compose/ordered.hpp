@@ -41,7 +41,7 @@
 // Sources: IREE's pools, whose free blocks carry a frontier (iree/hal/memory/tlsf.h), and RMM's stream-ordered pool.
 #pragma once
 
-#include <allot/compose/detail/arena_access.hpp>
+#include <allot/arena/detail/arena_access.hpp>
 #include <allot/compose/detail/ordered_refusals.hpp>
 #include <allot/core/detail/compiler.hpp>
 

@@ -16,7 +16,7 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-struct arena_access;  // compose/detail/arena_access.hpp
+struct arena_access;  // arena_access.hpp
 
 /// Returns true. Does not compile if the device and the strategy are swapped.
 template <class Device, class Strategy>

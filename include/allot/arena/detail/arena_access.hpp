@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// arena_access: the access of `ordered` to the strategy of its arena.
+// arena_access: the access of `ordered` and of `boost_allocator` to the strategy of an arena.
 //
 // Internal. All functions are O(1), or have the cost of the arena's function that they call.
 #pragma once
@@ -22,6 +22,16 @@ struct arena_access {
     template <class Arena, class From>
     [[nodiscard]] ALLOT_INLINE static auto allocate_held(Arena& of, layout wanted, From from) noexcept {
         return of.admit(of.regions_.allocate_held(wanted, from));
+    }
+    /// The same, and returns the strategy's allocation, which `admit` makes a block.
+    template <class Arena, class From>
+    [[nodiscard]] ALLOT_INLINE static auto find_held(Arena& of, layout wanted, From from) noexcept {
+        return of.regions_.allocate_held(wanted, from);
+    }
+    /// Returns the block of an allocation, or of a part of one.
+    template <class Arena, class Allocation>
+    [[nodiscard]] ALLOT_INLINE static auto admit(Arena& of, Allocation given) noexcept {
+        return of.admit(given);
     }
     /// Returns the strategy's allocation of a block.
     template <class Arena>
