@@ -195,8 +195,9 @@ class Schema(check.Planner):
 class Several(check.Planner):
     def test_a_table_of_files(self):
         files = [str(HERE / "five.csv"), *map(str, NETWORKS)]
-        done = self.run_it(*files, self.file("no.csv", "no\n"))
-        self.assertEqual(done.stderr, f'{self.folder}/no.csv:1: the column "no" is unknown; a table begins with a line such as id,lower,upper,size\n')
+        done = self.run_it(*files, self.file("no.csv", "no\n"), self.file("README.md", "# Networks\n"))
+        self.assertEqual(done.stderr, f'{self.folder}/no.csv:1: the column "no" is unknown; a table begins with a line such as '
+                         "id,lower,upper,size\n1 file is in no format of the planner\n")
         lines = done.stdout.splitlines()
         self.assertRegex(lines[0], r"^file +format +buffers +bytes +lower bound +gap +status +seconds$")
         self.assertEqual([line.split()[0] for line in lines[2:]], files)

@@ -160,6 +160,14 @@ class Xla(Formats):
         self.assertEqual(len({places["start{}"], places["state{1}"], places["next{}"]}), 1)  # the state of the loop
         self.judge([row for row in rows if row["id"] not in ("start{}", "state{1}")], 2052)
 
+    def test_the_state_of_a_loop_stays_in_place_between_its_values(self):
+        text = self.SAMPLE.read_text().replace("start{}:1-4", "start{}:1-2").replace("next{}:7-11", "next{}:9-11")
+        text = text.replace("counter{}:2-9", "counter{}:0-1")  # below the state, if the state could move
+        places = {row["id"]: row["offset"] for row in self.plan(self.file("x.txt", text))[1]}
+        self.assertEqual(len({places["start{}"], places["state{1}"], places["next{}"]}), 1)
+        places = {row["id"]: row["offset"] for row in self.plan(self.file("x.txt", text.replace(" (phi)", "")))[1]}
+        self.assertEqual(len(places), 5)
+
     def test_two_files(self):
         whole = self.SAMPLE.read_text()
         cut = whole.index("HloLiveRange")

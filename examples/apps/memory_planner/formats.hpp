@@ -20,7 +20,7 @@
 
 namespace planner {
 
-enum class file_format { table, network, trace, event_log, json, xla, mlir, binary };
+enum class file_format { table, network, trace, event_log, json, xla, mlir, binary, unknown };
 
 /// Returns the first line with content, without comments of networks.
 [[nodiscard]] inline std::string_view first_record(std::string_view text) {
@@ -49,7 +49,7 @@ enum class file_format { table, network, trace, event_log, json, xla, mlir, bina
     if (path.ends_with(".network")) return file_format::network;
     if (path.ends_with(".json")) return file_format::json;
     if (path.ends_with(".mlir")) return file_format::mlir;
-    return file_format::table;
+    return path.ends_with(".csv") ? file_format::table : file_format::unknown;
 }
 
 [[noreturn]] inline void refuse_binary(std::string_view text, const std::string& path) {
@@ -101,7 +101,8 @@ template <class Reading>
                               ": this program was built without nlohmann's JSON library (Debian: nlohmann-json3-dev)"};
 #endif
         case file_format::binary: refuse_binary(text, path);
-        case file_format::table: break;
+        case file_format::table:
+        case file_format::unknown: break;  // the message describes a table
     }
     return csv_reader{path}.read(text);
 }

@@ -129,9 +129,14 @@ void write_no_room(const no_room& reason, const input& given, bool json) {
     std::vector<std::vector<std::string>> table{
         {"file", "format", "buffers", "bytes", "lower bound", "gap", "status", "seconds"}};
     bool all_fit = true;
+    std::size_t others = 0;
     for (const std::string& path : chosen.files) {
         input given;
         try {
+            if (format_of(demo::text_of(path), path) == file_format::unknown) {
+                ++others;
+                continue;
+            }
             const outcome made = plan_file(path, chosen, given);
             const allot::plan_summary sum = sum_of(made);
             const bool is_cost = made.cost.has_value();
@@ -149,6 +154,8 @@ void write_no_room(const no_room& reason, const input& given, bool json) {
             std::cerr << reason.what() << '\n';
         }
     }
+    if (others != 0)
+        std::cerr << others << (others == 1 ? " file is" : " files are") << " in no format of the planner\n";
     if (table.size() == 1) return 2;
     demo::print_columns(chosen.json ? std::cerr : std::cout, table, 2);
     return all_fit ? 0 : 1;

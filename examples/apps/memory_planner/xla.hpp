@@ -6,16 +6,18 @@
 //     BufferLiveRange:
 //       add.2{}:4-9                                        the last step is included
 //
-// The first part is in NAME-buffer-assignment.txt, the second in NAME-live-range.txt; one file may have both. Values that
-// have the same bytes at the same time in XLA's plan are one buffer for XLA (an operation in place, the state of a loop).
-// They are `together`. XLA writes no alignment: all buffers have the largest one, at most 256, that all its offsets
-// have. Memory spaces ("color") are planned separately.
+// The first part is in NAME-buffer-assignment.txt, the second in NAME-live-range.txt; one file may have both. Some values are
+// one buffer for XLA, and are `together` here: values that have the same bytes at the same time in XLA's plan (an operation
+// in place), and values with the place and the size of a "(phi)" (the state of a loop, the result of branches). The second
+// rule may join more values than necessary; the plan is valid then too. XLA writes no alignment: all buffers have the
+// largest one, at most 256, that all its offsets have. Memory spaces ("color") are planned separately.
 //
 // Throws an `input_error`, one sentence with file and line, for any other text. Complexity: O(n log n) in the length.
 #pragma once
 
 #include "input.hpp"
 
+#include <array>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -71,6 +73,7 @@ public:
             out_.add_row(index, id_of(each.name), range->second);
         }
         if (values_.empty()) refuse("no allocation is \"preallocated-temp\", so there is nothing to plan");
+        join_phis();
         find_shared();
         made_.own_peak = own_;
         return std::move(made_);
@@ -82,6 +85,7 @@ private:
         std::string name;
         std::uint64_t size, offset;
         std::size_t allocation, memory;
+        bool is_phi;
         place where;
     };
 
@@ -121,13 +125,14 @@ private:
         if (begin == std::string_view::npos || at == std::string_view::npos || space >= at)
             refuse("the value does not have the form <NUMBER NAME @MEMORY> (size=BYTES,offset=BYTES)");
         std::string_view name = line.substr(space + 1, at - space - 1);
-        if (name.ends_with(" (phi)")) name.remove_suffix(6);
+        const bool is_phi = name.ends_with(" (phi)");
+        if (is_phi) name.remove_suffix(6);
         std::string full{name};
         if (!full.ends_with('}')) full += "{}";
         if (!names_.insert(full).second) refuse("the value " + full + " is assigned twice");
         const std::string_view rest = line.substr(end + 2);
         values_.push_back({std::move(full), number(rest, "size=", ",)"), number(rest, "offset=", ",)"), allocations_,
-                           memory_, out_.where});
+                           memory_, is_phi, out_.where});
     }
 
     /// arg_tuple.3{1}:13-17
@@ -145,6 +150,17 @@ private:
             refuse("the value " + name + " has two live ranges");
     }
 
+    /// Joins the values with the place and the size of a phi.
+    void join_phis() {
+        std::map<std::array<std::uint64_t, 3>, std::vector<std::size_t>> places;
+        for (std::size_t i = 0; i != values_.size(); ++i)
+            places[{values_[i].allocation, values_[i].offset, values_[i].size}].push_back(i);
+        for (const auto& [where, members] : places) {
+            if (std::none_of(members.begin(), members.end(), [&](std::size_t i) { return values_[i].is_phi; }))
+                continue;
+            for (std::size_t i = 1; i < members.size(); ++i) made_.together.push_back({members[0], members[i]});
+        }
+    }
     /// Finds values with the same bytes at the same time in XLA's plan.
     void find_shared() {
         std::vector<std::size_t> order(values_.size());
