@@ -38,23 +38,23 @@ struct tensors_by_hand : storage_by_hand {
     void* allocate(std::size_t) {
         tensor_by_hand fresh{};
         if constexpr (Known) {
-            constexpr std::size_t bytes = 4 * 64 * 4;
-            if (bytes > size || 1024 > size - bytes || (1024 & (align - 1)) != 0) return nullptr;
+            constexpr std::size_t needed = 4 * 64 * 4;
+            if (needed > size || 1024 > size - needed || (1024 & (align - 1)) != 0) return nullptr;
             fresh = {this, base + 1024, allot::int32, 2, {4, 64}};
         } else {
             const auto at = static_cast<std::size_t>(offset);
-            std::size_t bytes = 0;
-            if (rows < 0 || columns < 0 || __builtin_mul_overflow(rows, columns, &bytes) ||
-                __builtin_mul_overflow(bytes, type.bits / 8U * type.lanes, &bytes) || bytes > size ||
-                at > size - bytes || (at & (align - 1)) != 0)
+            std::size_t needed = 0;
+            if (rows < 0 || columns < 0 || __builtin_mul_overflow(rows, columns, &needed) ||
+                __builtin_mul_overflow(needed, type.bits / 8U * type.lanes, &needed) || needed > size ||
+                at > size - needed || (at & (align - 1)) != 0)
                 return nullptr;
             fresh = {this, base + at, type, 2, {rows, columns}};
         }
         show(fresh);
-        void* const data = fresh.data;
+        void* const at = fresh.data;
         fresh = {};
         show(fresh);
-        return data;
+        return at;
     }
 };
 
@@ -81,10 +81,10 @@ struct known_of_allot : tensors_of_allot<Policies> {
         auto fresh = allot::alloc_tensor(this->data, 1024, {4, 64}, allot::int32);
         if (!fresh) return nullptr;
         show(*fresh);
-        void* const data = fresh->data();
+        void* const at = fresh->data();
         fresh->kill();
         show(*fresh);
-        return data;
+        return at;
     }
 };
 
@@ -94,10 +94,10 @@ struct run_time_of_allot : tensors_of_allot<Policies> {
         auto fresh = allot::alloc_tensor(this->data, this->offset, {this->rows, this->columns}, this->type);
         if (!fresh) return nullptr;
         show(*fresh);
-        void* const data = fresh->data();
+        void* const at = fresh->data();
         fresh->kill();
         show(*fresh);
-        return data;
+        return at;
     }
 };
 
