@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// The cost of Boost's extended allocator interface on top of an arena: a node, and an array that grows in place.
+// The cost of Boost's extended allocator interface on top of an arena: a node, 100 nodes that are allocated and freed by one
+// call each, and an array that grows in place.
 #include "instructions.hpp"
 
 #include <allot/adapt/boost_allocator.hpp>
 #include <allot/strategy/best_fit.hpp>
+
+#include <array>
 
 namespace {
 
@@ -25,6 +28,31 @@ struct of_nodes {
     allot::boost_allocator<node, arena_type> allocator{arena};
     void* allocate(std::size_t) { return allocator.allocate_one(); }
     void deallocate(void* pointer, std::size_t) { allocator.deallocate_one(static_cast<node*>(pointer)); }
+};
+
+/// 100 nodes, one by one.
+struct of_single_nodes {
+    arena_type arena{allot::host::buffer{bytes}};
+    std::array<arena_type::block_type, 100> nodes{};
+    void* allocate(std::size_t size) {
+        for (auto& one : nodes) one = arena.allocate({size, alignof(node)});
+        for (const auto& one : nodes) arena.deallocate(one);
+        return nodes[0].address;
+    }
+};
+
+/// 100 nodes together.
+struct of_bursts {
+    using adapter = allot::boost_allocator<node, arena_type>;
+    arena_type arena{allot::host::buffer{bytes}};
+    adapter allocator{arena};
+    void* allocate(std::size_t) {
+        adapter::multiallocation_chain chain;
+        allocator.allocate_individual(100, chain);
+        void* const first = &*chain.begin();
+        allocator.deallocate_individual(chain);
+        return first;
+    }
 };
 
 /// An array that each call makes larger.
@@ -52,6 +80,8 @@ std::vector<instructions_case> boost_cases() {
     return {
         {"boost_node/allot", churn<of_arena, 1024, one_size>},
         {"boost_node/allot_boost_allocator", churn<of_nodes, 1024, one_size>},
+        {"boost_burst/allot", frame<of_single_nodes>},
+        {"boost_burst/allot_boost_allocator", frame<of_bursts>},
         {"boost_grow/allot", frame<of_resize>},
         {"boost_grow/allot_boost_allocator", frame<of_commands>},
     };
