@@ -8,6 +8,7 @@ Expected lifetimes and sizes are written by hand from the documentation of each 
 
 import copy
 import json
+import pickle
 import random
 import re
 import shutil
@@ -280,6 +281,8 @@ class Mlir(Formats):
             ([alloc, "%t = async.execute {", "t.use %a : memref<4xi8>", "}", "async.await %a"], 6,
              "an asynchronous operation uses a buffer, and its end is unknown"),
             ([alloc, "memref.store %a, %in[%n] : memref<1xmemref<4xi8>>"], 3, "a buffer is stored in another one, so that its uses are unknown"),
+            ([alloc, "%b = memref.realloc %a : memref<4xi8> to memref<8xi8>"], 3,
+             "memref.realloc replaces a buffer by one that is not planned"),
             (['"t.op"() ({', '"memref.alloc"() : () -> memref<4xi8>', "}) : () -> ()"], 2,
              "an allocation is inside the text of another operation; print the file without --mlir-print-op-generic"),
             (["%0:2 = stream.resource.pack slices({", "[0, 1] = %n", "}) : index"], 2, "the size %n is not a constant (arith.constant) of this function"),
@@ -300,6 +303,19 @@ class Recordings(Formats):
         self.judge(rows, told["peak"])
         most = max(sum(int(r["size"]) for r in rows if int(r["lower"]) <= int(t["lower"]) < int(r["upper"])) for t in rows)
         self.assertGreaterEqual(told["lower_bound"], most)
+
+
+    def test_a_snapshot_of_pytorch(self):
+        history = [("alloc", 512, 100), ("alloc", 1024, 300), ("free_requested", 512, 100), ("free_completed", 512, 100), ("alloc", 4096, 100)]
+        events = [{"action": action, "addr": address, "size": size, "stream": 0, "frames": []} for action, address, size in history]
+        path = self.file("snapshot.pickle", pickle.dumps({"segments": [], "device_traces": [events]}))
+        done = subprocess.run([sys.executable, str(ROOT / "examples" / "apps" / "malloc_recorder" / "convert.py"), "--out",
+                               str(self.folder / "s.altr"), path], capture_output=True, text=True, check=False)
+        self.assertEqual(done.stdout, f"{self.folder}/s.altr\n", done.stderr)
+        told, rows = self.plan(self.folder / "s.altr")
+        self.assertEqual([(r["lower"], r["upper"], r["size"], r["alignment"]) for r in rows],
+                         [("0", "2", "100", "512"), ("1", "4", "300", "512"), ("3", "4", "100", "512")])
+        self.assertEqual((told["peak"], told["status"]), (612, "optimal"))
 
 
 class Content(Formats):

@@ -191,6 +191,7 @@ private:
     }
     /// Refuses operations after which the uses of a buffer are unknown.
     void check(std::string_view name, std::string_view code, const std::vector<std::string_view>& operands) const {
+        if (name == "memref.realloc") refuse("memref.realloc replaces a buffer by one that is not planned");
         if (name == "memref.store" && !operands.empty() && views_.contains(std::string{operands[0]}))
             refuse("a buffer is stored in another one, so that its uses are unknown");
         if (!among_.empty() && (name.starts_with("async.") || code.find(" async ") != std::string_view::npos))
