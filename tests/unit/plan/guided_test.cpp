@@ -2,6 +2,7 @@
 // overlap and keep their contents, recordings are what the program did, and the offsets of a guide without pinned blocks
 // are those of best fit.
 #include <allot/allot.hpp>
+#include <allot/inspect/snapshot.hpp>
 #include <allot/plan/guided.hpp>
 
 #include <doctest/doctest.h>
@@ -169,6 +170,12 @@ std::ptrdiff_t offset(const guided& memory, const std::byte* at) {
 }
 
 guided with_room(std::size_t bytes = 512_KiB) { return guided{arena{{}, 2_MiB}, {.size = bytes, .align = 64}}; }
+
+static_assert(allot::sized_allocator<guided> && allot::measuring_allocator<guided> && allot::owning<guided> &&
+              allot::resizable_allocator<guided> && allot::hole_walkable_allocator<guided> &&
+              allot::block_walkable_allocator<guided> && !allot::trimmable_allocator<guided> &&
+              !allot::resettable_allocator<guided> && !allot::positional_allocator<guided> &&
+              !allot::markable_allocator<guided>);
 
 }  // namespace
 
@@ -402,6 +409,43 @@ TEST_CASE("guided: resize stays within the request in step and grows in place ot
     auto large = memory.allocate({.size = 1_MiB});  // outside of the room
     CHECK(memory.resize(large, 1_MiB - 16));
     memory.deallocate(large);
+}
+
+TEST_CASE("guided: counters and snapshots have the blocks of the room and of the arena") {
+    allot::counted<guided> memory{with_room(4_KiB)};
+    const auto inside = memory.allocate({.size = 100}), outside = memory.allocate({.size = 9000});
+    const allot::allocator_statistics now = memory.statistics();
+    CHECK(now.used == 9100);
+    CHECK(now.count == 2);
+    CHECK(now.free > 2_MiB - 9000 - 112 - 200);
+    const allot::snapshot state = allot::take_snapshot(memory);
+    REQUIRE(state.blocks.size() == 2);
+    CHECK(state.blocks[0].size + state.blocks[1].size >= 9100);
+    CHECK(state.regions.size() == 1);
+    memory.deallocate(inside);
+    memory.deallocate(outside);
+    CHECK(memory.statistics().used == 0);
+}
+
+TEST_CASE("guided: in step, the bytes between blocks are holes") {
+    const std::vector<pass_request> seen = {
+        {.size = 112, .until = 3}, {.size = 64, .until = 3}, {.size = 32, .until = 3}};
+    guided memory = with_room(4_KiB);
+    REQUIRE(memory.use_guide(allot::make_guide(seen).value()));
+    memory.begin_pass();
+    const auto first = memory.allocate({.size = 112}), second = memory.allocate({.size = 64});
+    CHECK(memory.is_in_step());
+    std::size_t free = 0, largest = 0;
+    memory.for_each_hole([&](const void* at, std::size_t size) {
+        const auto from = offset(memory, static_cast<const std::byte*>(at));
+        if (from < 0 || from >= 4096) return;
+        free += size;
+        largest = std::max(largest, size);
+    });
+    CHECK(free == 4096 - 112 - 64);
+    CHECK(largest >= 4096 - 112 - 64 - 32);
+    memory.deallocate(second);
+    memory.deallocate(first);
 }
 
 TEST_CASE("guided: without a room the allocator serves all requests") {
