@@ -184,7 +184,9 @@ class Page(unittest.TestCase):
     def test_a_large_table_gets_a_plan_at_once_and_stop_keeps_the_last_one(self):
         self.browser.execute_script("const list = document.getElementById('planner-example');"
                                     "list.value = 'random20000'; list.onchange({target: list})")
-        self.fill(self.part("table").get_property("value"), keep_on=True)
+        self.assertEqual(len(self.part("table").get_property("value").splitlines()), 500)
+        self.assertIn("the first 500 of more than 5,000 lines", self.text("part"))
+        self.browser.execute_script("arguments[0].checked = true", self.part("keep-on"))
         self.browser.execute_script("arguments[0].click()", self.part("plan"))
         self.wait_for(lambda: self.text("status").startswith("searching: "))
         self.wait_for(lambda: self.part("result").is_displayed())
@@ -195,7 +197,14 @@ class Page(unittest.TestCase):
         self.assertIn("Buffers20,000", self.text("numbers"))
         self.assertTrue(self.part("plan").is_enabled())
         self.assertEqual(len(self.download("table").splitlines()), 20001)
-        self.assertEqual(self.plan("id,lower,upper,size\na,0,1,2\n"), "")  # another plan
+        small = self.downloads / "small.csv"  # another table
+        small.write_text("id,lower,upper,size\na,0,1,2\n", encoding="utf-8")
+        self.part("file").send_keys(str(small))
+        self.wait_for(lambda: self.part("table").get_property("value") == small.read_text(encoding="utf-8"))
+        self.assertEqual(self.text("part"), "")
+        self.browser.execute_script("arguments[0].checked = false", self.part("keep-on"))
+        self.browser.execute_script("arguments[0].click()", self.part("plan"))
+        self.wait_for(lambda: self.text("status") == "done")
         self.assertIn("Buffers1", self.text("numbers"))
 
 

@@ -7,6 +7,7 @@
 (function () {
     const part = (name) => document.getElementById("planner-" + name);
     const most_rectangles = 20000; // a browser draws more of them too slowly
+    const most_lines = 5000, first_lines = 500; // and more lines in a field
 
     const examples = {
         five: () => "id,lower,upper,size\na,0,3,4\nb,3,9,4\nc,0,9,4\nd,9,21,4\ne,0,21,4\n",
@@ -47,6 +48,17 @@
     const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 
     let module_made, worker, shown;
+    let held; // a table with more lines than the field shows
+
+    /// Puts a table into the field, or the first lines of a long one.
+    function set_table(text) {
+        const lines = text.split("\n", most_lines + 1);
+        held = lines.length > most_lines ? text : undefined;
+        part("table").value = held ? lines.slice(0, first_lines).join("\n") + "\n" : text;
+        part("table").readOnly = Boolean(held);
+        part("part").textContent = held
+            ? `The field shows the first ${first_lines} of more than ${grouped(most_lines)} lines. Choose another table to edit it.` : "";
+    }
 
     /// The module, compiled once.
     function module() {
@@ -75,7 +87,7 @@
         const task = {
             module: await module(),
             arguments: [...options_of_form(), "table.csv"],
-            table: part("table").value,
+            table: held ?? part("table").value,
             keep_on: part("keep-on").checked,
         };
         const source = URL.createObjectURL(new Blob([allot_planner.worker], { type: "text/javascript" }));
@@ -184,10 +196,10 @@
     };
     part("stop").onclick = stop;
     part("file").onchange = async ({ target }) => {
-        if (target.files.length) part("table").value = await target.files[0].text();
+        if (target.files.length) set_table(await target.files[0].text());
     };
     part("example").onchange = ({ target }) => {
-        if (target.value) part("table").value = examples[target.value]();
+        if (target.value) set_table(examples[target.value]());
     };
     for (const button of document.querySelectorAll("[data-download]")) {
         button.onclick = () => download(button.dataset.download);

@@ -3,7 +3,7 @@
 // plots_data.js sets `allot_benchmarks`, the content of that file. A section draws one of its tables: bars, a group for
 // each row and a color for each column of numbers. If rows repeat their name, with another number in the second column,
 // it draws lines over that number instead. A table with times and extents has a second plot, of one over the other. Below
-// the plots is the table itself. Without Plotly the page has only the tables.
+// the plots is the table itself. Without Plotly the page has only the tables, and so has a table without numbers.
 "use strict";
 
 (function () {
@@ -202,18 +202,18 @@
         note.className = "plots-when";
         place.append(heading, note, controls, ...places, table);
         choice.value = Math.max(0, of.tables.findIndex(({ columns }) => table_first.test(columns[0])));
-        const section = { name, table: of.tables[choice.value], places, logarithmic, is_near: false };
+        const section = { name, note, places, logarithmic, is_near: false };
         section.update = () => {
             section.table = of.tables[choice.value];
             write_table(table, section.table);
-            if (typeof Plotly !== "undefined" && section.is_near) draw(section);
+            const has_plot = typeof Plotly !== "undefined" && numbers_of(section.table).length > 0;
+            for (const plot of places) plot.hidden = !has_plot;
+            label.hidden = !has_plot;
+            if (!has_plot) table.open = true;
+            else if (section.is_near) draw(section);
         };
         choice.onchange = logarithmic.onchange = section.update;
         section.update();
-        if (typeof Plotly === "undefined") {
-            label.hidden = true;
-            table.open = true;
-        }
         return section;
     }
 
@@ -228,13 +228,13 @@
     // Plots are drawn when they come near, and again when the colors of the page change.
     const near = new IntersectionObserver((entries) => {
         for (const { isIntersecting, target } of entries) {
-            const section = sections.find(({ places }) => places[0] === target);
+            const section = sections.find(({ note }) => note === target);
             if (!isIntersecting || section.is_near) continue;
             section.is_near = true;
-            draw(section);
+            section.update();
         }
     }, { rootMargin: "600px" });
-    for (const { places } of sections) near.observe(places[0]);
-    new MutationObserver(() => sections.filter(({ is_near }) => is_near).forEach(draw))
+    for (const { note } of sections) near.observe(note);
+    new MutationObserver(() => sections.filter(({ is_near }) => is_near).forEach(({ update }) => update()))
         .observe(document.documentElement, { attributes: true, attributeFilter: ["class"] });
 })();
