@@ -13,6 +13,7 @@
         bump: "Bump",
         pool: "Pool",
         best_fit: "Best fit and general allocators",
+        guided: "Best fit with a recorded plan",
         plan: "Planners",
         pages: "Page caches",
         ordered: "Several queues",
@@ -185,7 +186,7 @@
     }
 
     function write_section(place, name, of) {
-        const heading = element("h2", titles[name]);
+        const heading = element("h2", titles[name] ?? name);
         heading.id = "plot-" + name;
         const when = `${of.date}, allot ${of.version} (${of.commit}), ${of.processor}, ${of.processors} processors, ` +
             `load ${of.load}, ${of.system}, ${of.compiler}`;
@@ -218,7 +219,7 @@
     }
 
     const measured = allot_benchmarks.benchmarks;
-    const sections = Object.keys(titles).filter((name) => name in measured).map((name) =>
+    const sections = [...new Set([...Object.keys(titles), ...Object.keys(measured)])].filter((name) => name in measured).map((name) =>
         write_section(document.getElementById("plots"), name, measured[name]));
     if (typeof Plotly === "undefined") {
         document.getElementById("plots-note").textContent =
