@@ -311,24 +311,31 @@ private:
         }
         return {};
     }
-    /// The buffers that cost least in a second memory.
+    /// The buffers that cost least in a second memory. Each further choice does without the largest one of those before.
     [[nodiscard]] std::vector<change> elsewhere() const {
         if (is_choice_ || !given_.memories[memory_].reserved.empty()) return {};
         const part mine{given_, memory_};
         const allot::plan_memory memories[] = {{.capacity = capacity_}, {.cost = 1}};
         std::vector<std::uint64_t> allowed(mine.members().size(), 3);
         for (const allot::plan_fixed& each : mine.problem().fixed) allowed[each.buffer] = 1;
-        const auto made = allot::plan_memories({mine.problem(), memories, {}, allowed}, {.effort = effort()});
-        if (!made || made->unplaced != 0) return {};
-        std::vector<std::size_t> others;
-        for (std::size_t i = 0; i != made->places.size(); ++i)
-            if (made->places[i].memory == 1) others.push_back(mine.members()[i]);
-        if (others.empty()) return {};
-        std::stable_sort(others.begin(), others.end(),
-                         [&](std::size_t a, std::size_t b) { return given_.buffers[a].size > given_.buffers[b].size; });
-        const std::uint64_t sum = sum_of_sizes(others);
-        return {{"elsewhere", others, 0, 0, sum,
-                 names_of(others) + " in another memory (" + bytes(sum) + " bytes in all)"}};
+        std::vector<change> found;
+        while (found.size() != most_changes) {
+            const auto made = allot::plan_memories({mine.problem(), memories, {}, allowed}, {.effort = effort()});
+            if (!made || made->unplaced != 0) break;
+            std::vector<std::size_t> others;  // in this memory's numbers
+            for (std::size_t i = 0; i != made->places.size(); ++i)
+                if (made->places[i].memory == 1) others.push_back(i);
+            if (others.empty()) break;
+            std::stable_sort(others.begin(), others.end(), [&](std::size_t x, std::size_t y) {
+                return mine.problem().buffers[x].size > mine.problem().buffers[y].size;
+            });
+            allowed[others[0]] = 1;
+            for (std::size_t& each : others) each = mine.members()[each];
+            const std::uint64_t sum = sum_of_sizes(others);
+            found.push_back({"elsewhere", others, 0, 0, sum,
+                             names_of(others) + " in another memory (" + bytes(sum) + " bytes in all)"});
+        }
+        return found;
     }
 
     [[nodiscard]] std::vector<change> larger_memory() const {
