@@ -36,8 +36,10 @@
         threads: [/^ns per pair|^growth/],
     };
     const table_first = /: ns an operation, least$|^lowest in/; // of all traces; of the planner
-    const colors = ["#1779c4", "#e07b39", "#3d9970", "#8e63b5", "#c24d5e", "#8a8f3c", "#4f8fa8", "#a8754f", "#5b6fd0", "#777"];
+    const colors = ["#1779c4", "#e07b39", "#3d9970", "#8e63b5", "#c24d5e", "#8a8f3c", "#4f8fa8", "#a8754f", "#5b6fd0",
+        "#777"];
     const height_of_bar = 17;
+    const color_of = (number) => colors[number % colors.length];
 
     const element = (kind, text = "") => Object.assign(document.createElement(kind), { textContent: text });
     const is_number = (value) => typeof value === "number";
@@ -52,7 +54,8 @@
     /// The first columns of a table: those of its benchmark, and all if it has none of them.
     function visible_columns(name, table) {
         const numbers = numbers_of(table);
-        const choices = (columns_first[name] ?? []).map((pattern) => numbers.filter((at) => pattern.test(table.columns[at])));
+        const matching = (pattern) => numbers.filter((at) => pattern.test(table.columns[at]));
+        const choices = (columns_first[name] ?? []).map(matching);
         return choices.find((choice) => choice.length) ?? numbers;
     }
 
@@ -75,7 +78,7 @@
             y: labels,
             x: table.rows.map((row) => (is_number(row[at]) ? row[at] : null)),
             visible: visible.includes(at) ? true : "legendonly",
-            marker: { color: colors[(visible.includes(at) ? visible.indexOf(at) : visible.length + column) % colors.length] },
+            marker: { color: color_of(visible.includes(at) ? visible.indexOf(at) : visible.length + column) },
             hovertemplate: "%{y}<br>%{fullData.name}: %{x}<extra></extra>",
         }));
     }
@@ -105,7 +108,8 @@
 
     /// Time over extent, if the table has both.
     function scatter(table) {
-        const [time, extent] = [/^ns, least/, /^extent over peak/].map((name) => table.columns.findIndex((text) => name.test(text)));
+        const column = (name) => table.columns.findIndex((text) => name.test(text));
+        const [time, extent] = [column(/^ns, least/), column(/^extent over peak/)];
         if (time < 0 || extent < 0) return [];
         const rows = table.rows.filter((row) => is_number(row[time]) && is_number(row[extent]));
         if (new Set(rows.map((row) => row[extent])).size < 2) return [];
@@ -219,8 +223,8 @@
     }
 
     const measured = allot_benchmarks.benchmarks;
-    const sections = [...new Set([...Object.keys(titles), ...Object.keys(measured)])].filter((name) => name in measured).map((name) =>
-        write_section(document.getElementById("plots"), name, measured[name]));
+    const names = [...new Set([...Object.keys(titles), ...Object.keys(measured)])].filter((name) => name in measured);
+    const sections = names.map((name) => write_section(document.getElementById("plots"), name, measured[name]));
     if (typeof Plotly === "undefined") {
         document.getElementById("plots-note").textContent =
             "This copy of the site was built without Plotly, so that it has only the tables. ./dev docs installs Plotly.";
