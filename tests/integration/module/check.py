@@ -2,9 +2,9 @@
 """Compiles the module and tests with `import allot;`: check.py SCRATCH COMPILER [LIBCXX]
 
 LIBCXX is the folder of a libc++; without it, the compiler uses libstdc++. A test is a file of tests/laws or tests/unit
-whose includes of allot are replaced by the import. The program runs them. With Clang 19, ALLOT_LONG=1 takes all files that
-only need what the module exports. Otherwise they are one or two of each folder: Clang 16 finds differences between equal
-definitions of the standard library in some files.
+whose includes of allot are replaced by the import. The program runs them. With Clang 19 and libstdc++, ALLOT_LONG=1 takes
+all files that only need what the module exports. Otherwise they are one or two of each folder: Clang 16 finds differences
+between equal definitions of the standard library in some files, and some sizes in tests are those of libstdc++.
 """
 
 import concurrent.futures
@@ -21,9 +21,10 @@ PAGE = ROOT / "docs" / "modules.md"
 TESTS = ROOT / "tests"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
 FEW = ["laws/constexpr", "unit/core/values", "unit/arena/deduction", "unit/compose/fallback", "unit/strategy/bump",
-       "unit/object/typed_pool", "unit/host/pages", "unit/plan/planned", "unit/page_cache/copied_pages", "unit/tensor/scope",
-       "unit/inspect/memory_state", "unit/address/models", "unit/plan/symbolic"]
-DRIVERS = {"cuda", "gpu", "hip", "opencl", "symmetric", "vulkan", "windows"}  # folders whose tests need an SDK or a fake
+       "unit/object/typed_pool", "unit/host/pages", "unit/plan/planned", "unit/page_cache/copied_pages",
+       "unit/tensor/scope", "unit/inspect/memory_state", "unit/address/models", "unit/plan/symbolic"]
+# Folders whose tests need an SDK or a fake driver.
+DRIVERS = {"cuda", "gpu", "hexagon", "hip", "opencl", "symmetric", "vulkan", "windows"}
 # A file that the module alone is not enough for: private names, macros, headers of Boost, an SDK or a system.
 UNSUITED = re.compile(r"\bdetail::|detail/|boost/|\bALLOT_[A-Z]|\bhardening\b|socketpair|"
                       r"allot/(opencl|vulkan|cuda|hip|gpu|mpi|shmem|compose/recorded)")
@@ -69,8 +70,8 @@ def suited():
             yield path
 
 
-def chosen(compiler):
-    if os.environ.get("ALLOT_LONG") and compiler != "clang++-16":
+def chosen(takes_all):
+    if takes_all:
         return list(suited())
     return [TESTS / f"{name}_test.cpp" for name in FEW]
 
@@ -93,7 +94,8 @@ def write_importing(path, folder):
         copy.parent.mkdir(parents=True, exist_ok=True)
         text = re.sub(r"^ *#include <allot/.+>\n", "", text, flags=re.M)
         if each == path:
-            first = "".join(f"#include {name}\n" for name in dict.fromkeys([f"<{name}>" for name in standard_headers()] + others))
+            names = dict.fromkeys([*(f"<{name}>" for name in standard_headers()), *others])
+            first = "".join(f"#include {name}\n" for name in names)
             text = f'{first}import allot;\n#line 1 "{path}"\n{text}'
         copy.write_text(text, encoding="utf-8")
     return folder / path.relative_to(TESTS)
@@ -102,15 +104,17 @@ def write_importing(path, folder):
 class Checks:
     def __init__(self, scratch, compiler, libcxx):
         self.scratch, self.command, self.flags = scratch, [compiler, "-std=c++20"], []
+        self.takes_all = os.environ.get("ALLOT_LONG") and compiler == "clang++-19" and not libcxx
         if libcxx:
-            version = re.search(r"\d+", libcxx.name)[0]
+            llvm = f"llvm-{re.search(r'[0-9]+', libcxx.name)[0]}"
             lib = libcxx / "usr" / "lib"
-            self.command += ["-stdlib++-isystem", str(lib / f"llvm-{version}" / "include" / "c++" / "v1")]
-            self.flags += ["-stdlib=libc++", *(f"{each}{folder}" for folder in (lib / f"llvm-{version}" / "lib", lib / "x86_64-linux-gnu")
-                                               for each in ("-L", "-Wl,-rpath,"))]
+            self.command += ["-stdlib++-isystem", str(lib / llvm / "include" / "c++" / "v1")]
+            self.flags += ["-stdlib=libc++", *(f"{flag}{folder}" for folder in (lib / llvm / "lib", lib / "x86_64-linux-gnu")
+                                               for flag in ("-L", "-Wl,-rpath,"))]
 
     def call(self, *arguments):
-        done = subprocess.run([*self.command, *map(str, arguments)], cwd=self.scratch, text=True, stderr=subprocess.PIPE, check=False)
+        done = subprocess.run([*self.command, *map(str, arguments)], cwd=self.scratch, text=True, stderr=subprocess.PIPE,
+                              check=False)
         if done.returncode:
             sys.exit(f"{' '.join([*self.command, *map(str, arguments)])}\n{done.stderr[:6000]}")
 
@@ -126,16 +130,17 @@ class Checks:
 
     def programs(self):
         """The samples of docs/modules.md, and a file that includes a header outside of the module and imports allot."""
-        for number, text in enumerate([*re.findall(r"^```cpp\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.S | re.M), HARDENED]):
+        samples = re.findall(r"^```cpp\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.S | re.M)
+        for number, text in enumerate([*samples, HARDENED]):
             source, program = self.scratch / f"program_{number}.cpp", self.scratch / f"program_{number}"
             source.write_text(text, encoding="utf-8")
-            self.call(*WARNINGS, "-fmodule-file=allot=allot.pcm", "-isystem", ROOT / "include", source, "allot.o", *self.flags,
-                      "-o", program)
+            self.call(*WARNINGS, "-fmodule-file=allot=allot.pcm", "-isystem", ROOT / "include", source, "allot.o",
+                      *self.flags, "-o", program)
             subprocess.run([program], cwd=self.scratch, check=True)
 
     def tests(self):
         """Tests through the import."""
-        sources = [write_importing(path, self.scratch / "tests") for path in chosen(self.command[0])]
+        sources = [write_importing(path, self.scratch / "tests") for path in chosen(self.takes_all)]
         with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("ALLOT_JOBS", os.cpu_count() or 1))) as pool:
             objects = list(pool.map(self.compile, sources))
         self.call("-c", "-O0", TESTS / "main.cpp", "-o", "main.o")

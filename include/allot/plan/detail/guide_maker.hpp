@@ -90,8 +90,10 @@ private:
             if (slot.is_planned) ending[slot.is_carried ? each.after : each.until].push_back(i);
         }
         for (std::uint32_t i = 0; i <= count; ++i) {
-            std::stable_sort(ending[i].begin(), ending[i].end(),
-                             [&](std::uint32_t a, std::uint32_t b) { return seen_[a].turn < seen_[b].turn; });
+            // std::stable_sort of libstdc++ uses a deprecated function, which Clang 19 reports.
+            std::sort(ending[i].begin(), ending[i].end(), [&](std::uint32_t a, std::uint32_t b) {
+                return seen_[a].turn == seen_[b].turn ? a < b : seen_[a].turn < seen_[b].turn;
+            });
             for (const std::uint32_t ended : ending[i]) {
                 base_.slots[ended].end = static_cast<std::uint32_t>(base_.calls.size());
                 base_.calls.push_back(2 * ended + 1);
