@@ -1,5 +1,5 @@
-# The target allot::module (docs/modules.md). The project that imports the module compiles it, because other flags or another
-# compiler could not read its compiled interface. So an installation has its source, and serves all compilers.
+# The target allot::module (docs/modules.md). The project that imports the module compiles it, because other flags or
+# another compiler could not read its compiled interface. An installation has its source, and serves all compilers.
 
 # allot_find_module_support(OUT): sets OUT to the reason why this project cannot use modules, or to an empty string.
 function(allot_find_module_support out)

@@ -78,9 +78,9 @@ def of_namespace(cursor, scope, found):
 
 
 def exports(tree, paths):
-    """The exported names: {condition: {namespace: names}}. A name of several headers needs what the first of them needs."""
-    resource = subprocess.run(["clang++", "-print-resource-dir"], capture_output=True, text=True, check=True).stdout.strip()
-    unit = names.parse("module", "".join(f"#include <allot/{path}>\n" for path in paths), resource)
+    """The exported names: {condition: {namespace: names}}. A name of several headers has the shortest condition."""
+    done = subprocess.run(["clang++", "-print-resource-dir"], stdout=subprocess.PIPE, text=True, check=True)
+    unit = names.parse("module", "".join(f"#include <allot/{path}>\n" for path in paths), done.stdout.strip())
     found, grouped = {}, {}
     of_namespace(unit.cursor, (), found)
     for scope, of_scope in sorted(found.items()):

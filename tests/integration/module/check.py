@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 """Compiles the module and tests with `import allot;`: check.py SCRATCH COMPILER [LIBCXX]
 
-LIBCXX is the folder of a libc++; without it, the compiler uses libstdc++. A test is a file of tests/laws or tests/unit
-whose includes of allot are replaced by the import. The program runs them. With Clang 19 and libstdc++, ALLOT_LONG=1 takes
-all files that only need what the module exports. Otherwise they are one or two of each folder: Clang 16 finds differences
-between equal definitions of the standard library in some files, and some sizes in tests are those of libstdc++.
+LIBCXX is the folder of a libc++; without it, the compiler uses libstdc++. A test is a file of tests/laws or
+tests/unit whose includes of allot are replaced by the import. The program runs them. With Clang 19 and libstdc++,
+ALLOT_LONG=1 takes all files that only need what the module exports. Otherwise they are one or two of each folder:
+Clang 16 finds differences between equal definitions of the standard library in some files, and some sizes in tests are
+those of libstdc++.
 """
 
 import concurrent.futures
@@ -83,8 +84,8 @@ def standard_headers():
 
 
 def write_importing(path, folder):
-    """Writes a test and what it includes into a folder, with the import in place of includes of allot. Other headers come
-    first, because some compilers do not merge a header that follows an import."""
+    """Writes a test and what it includes into a folder, with the import in place of includes of allot. Other headers
+    come first, because some compilers do not merge a header that follows an import."""
     found = {}
     closure(path, found)
     others = []
@@ -109,14 +110,14 @@ class Checks:
             llvm = f"llvm-{re.search(r'[0-9]+', libcxx.name)[0]}"
             lib = libcxx / "usr" / "lib"
             self.command += ["-stdlib++-isystem", str(lib / llvm / "include" / "c++" / "v1")]
-            self.flags += ["-stdlib=libc++", *(f"{flag}{folder}" for folder in (lib / llvm / "lib", lib / "x86_64-linux-gnu")
-                                               for flag in ("-L", "-Wl,-rpath,"))]
+            folders = lib / llvm / "lib", lib / "x86_64-linux-gnu"
+            self.flags += ["-stdlib=libc++", *(f"{flag}{folder}" for folder in folders for flag in ("-L", "-Wl,-rpath,"))]
 
     def call(self, *arguments):
-        done = subprocess.run([*self.command, *map(str, arguments)], cwd=self.scratch, text=True, stderr=subprocess.PIPE,
-                              check=False)
+        command = [*self.command, *map(str, arguments)]
+        done = subprocess.run(command, cwd=self.scratch, text=True, stderr=subprocess.PIPE, check=False)
         if done.returncode:
-            sys.exit(f"{' '.join([*self.command, *map(str, arguments)])}\n{done.stderr[:6000]}")
+            sys.exit(f"{' '.join(command)}\n{done.stderr[:6000]}")
 
     def module(self):
         """Compiles the module: its interface, and its object file."""

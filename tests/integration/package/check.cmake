@@ -83,8 +83,8 @@ if(WAY STREQUAL "find_package")
     endif()
     set(installed "-DCMAKE_PREFIX_PATH=${prefix}" -DALLOT_VERSION=${VERSION})
     build_and_run_consumer(${installed} ${toolkit})
-    refuse_consumer("allot has no component openc (components: headers_only, boost, module, c, opencl, cuda, hip, vulkan, \
-mpi, shmem)" ${installed} -DALLOT_COMPONENTS=openc)
+    refuse_consumer("allot has no component openc (components: headers_only, boost, module, c, opencl, cuda, hip, \
+vulkan, mpi, shmem)" ${installed} -DALLOT_COMPONENTS=openc)
     refuse_consumer("the SDK of allot::hip is not found" ${installed} -DALLOT_COMPONENTS=hip
                     -DALLOT_HIP_INCLUDE_DIR=OFF)
 
@@ -101,8 +101,8 @@ elseif(WAY STREQUAL "without_boost")
         build_and_run_consumer(${installed} -DALLOT_COMPONENTS=${components})
         file(REMOVE_RECURSE ${SCRATCH}/build)
     endforeach()
-    refuse_consumer("the headers of Boost 1.74 are not found, which allot::boost needs; allot::allot and allot::headers_only do \
-not" ${installed} -DALLOT_COMPONENTS=boost)
+    refuse_consumer("the headers of Boost 1.74 are not found, which allot::boost needs; allot::allot and \
+allot::headers_only do not" ${installed} -DALLOT_COMPONENTS=boost)
     # Without the component, the reason is printed before CMake reports the missing target.
     foreach(message "allot: the headers of Boost 1.74 are not found, which allot::boost needs"
                     "Target \"consumer\" links to: allot::boost but the target was not found")
@@ -243,7 +243,8 @@ elseif(WAY STREQUAL "conan")
          "sources:\n  \"${VERSION}\":\n    url: \"file://${SCRATCH}/allot.tar.gz\"\n    sha256: \"${hash}\"\n")
     run(${CONAN} create ${SCRATCH}/recipes/allot/all --version ${VERSION} --no-remote ${cxx20})
     expect_requirements("info_invalid: [^\n]* lower than the required" "" -s compiler.cppstd=17)
-    expect_requirements("boost/1.88.0#platform" "(opencl|vulkan|mpi)[^\n]*#platform" ${cxx20} -o "allot/*:with_boost=True")
+    expect_requirements("boost/1.88.0#platform" "(opencl|vulkan|mpi)[^\n]*#platform" ${cxx20}
+                        -o "allot/*:with_boost=True")
     foreach(backend opencl vulkan mpi)
         execute_process(COMMAND ${CONAN} graph info --requires=allot/${VERSION} --no-remote ${cxx20}
                                 -o "allot/*:with_${backend}=True" OUTPUT_VARIABLE output ERROR_VARIABLE output)
