@@ -192,7 +192,7 @@ class Checks:
         sources = [ROOT / "tests" / "main.cpp", *(ROOT / "tests" / "laws" / f"{name}_test.cpp" for name in names)]
         if os.environ.get("ALLOT_LONG"):
             sources += [ROOT / "tests" / "unit" / f"{name}_test.cpp" for name in
-                        ("tensor/tensor", "tensor/shared_rows", "page_cache/page_cache", "inspect/snapshot")]
+                        ("tensor/tensor", "tensor/shared_rows", "page_cache/page_cache", "inspect/trace")]
         subprocess.run([*self.compiler, "-O0", "-I", forwarding.parent, "-I", self.single, *sources, "-o", "laws", "-pthread"],
                        cwd=self.scratch, check=True)
         read = subprocess.run([*self.compiler, "-I", forwarding.parent, "-I", self.single, "-M", *sources], text=True,
