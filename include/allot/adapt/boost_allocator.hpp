@@ -36,7 +36,7 @@
 #endif
 
 #include <allot/adapt/detail/block_as_pointer.hpp>
-#include <allot/adapt/detail/bursts.hpp>
+#include <allot/arena/detail/bursts.hpp>
 
 #include <boost/container/detail/allocation_type.hpp>
 #include <boost/container/detail/multiallocation_chain.hpp>

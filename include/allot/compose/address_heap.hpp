@@ -269,19 +269,21 @@ private:
         const std::size_t list = Cache::list_for(size), each = Cache::capacity_of(list);
         cache.raise(list);
         return allocate_directly(cache, size, [&](shard& from) {
-            void* const first = from.allocate({.size = each});
-            auto& into = cache.lists_[list];
-            if (first == nullptr || into.first != nullptr) return first;
+            void* first = nullptr;
             void* last = nullptr;
-            for (std::uint32_t more = into.limit / 2; more > 1; --more) {
-                void* const next = from.allocate({.size = each});
-                if (next == nullptr) break;
-                waiting_block::set_next(next, nullptr);
-                if (last == nullptr) into.first = next;
-                else waiting_block::set_next(last, next);
-                last = next;
+            auto& into = cache.lists_[list];
+            const std::size_t several = into.first != nullptr || into.limit < 4 ? 1 : into.limit / 2;
+            static_cast<void>(from.allocate_several(each, several, [&](void* block) {
+                if (first == nullptr) {
+                    first = block;
+                    return;
+                }
+                waiting_block::set_next(block, nullptr);
+                if (last == nullptr) into.first = block;
+                else waiting_block::set_next(last, block);
+                last = block;
                 --into.room;
-            }
+            }));
             return first;
         });
     }
@@ -289,13 +291,16 @@ private:
     ALLOT_NOINLINE void free_chain(void* chain) noexcept {
         while (chain != nullptr) {
             const std::size_t at = find(chain);
+            const auto next = [&]() -> void* {
+                void* const block = chain;
+                if (block == nullptr || !shards_[at].contains(block)) return nullptr;
+                chain = waiting_block::next(block);
+                return block;
+            };
             const bool entered = shards_[at].enter(make_, at);
-            while (chain != nullptr && shards_[at].contains(chain)) {
-                void* const next = waiting_block::next(chain);
-                if (entered) shards_[at].deallocate(chain);
-                else shards_[at].give_back(chain);
-                chain = next;
-            }
+            if (entered) shards_[at].deallocate_several(next);
+            else
+                while (void* const block = next()) shards_[at].give_back(block);
             if (entered) shards_[at].leave();
         }
     }

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <allot/arena/block_at.hpp>
+#include <allot/arena/detail/bursts.hpp>
 #include <allot/arena/discard_holes.hpp>
 #include <allot/compose/address_cache.hpp>
 #include <allot/core/detail/compiler.hpp>
@@ -86,6 +87,25 @@ public:
             dirty_ -= wanted.size < dirty_ ? wanted.size : dirty_;
         return given.address;
     }
+    /// Allocates at most `count` small blocks, and calls `use(address)` with each. Returns false on failure.
+    template <class Use>
+    [[nodiscard]] bool allocate_several(std::size_t size, std::size_t count, Use use) noexcept {
+        bool any = false;
+        while (count != 0) {
+            void* last = nullptr;
+            const std::size_t some = burst<Arena>::allocate_some(arena_, {.size = size}, count, [&](void* block) {
+                last = block;
+                use(block);
+            });
+            if (some == 0) break;
+            if (end_.load(std::memory_order_relaxed) == 0) [[unlikely]]
+                publish();
+            note_used(last, size);
+            any = true;
+            count -= some;
+        }
+        return any;
+    }
     /// Allocates zeroed bytes. Pages that were never used are not written.
     [[nodiscard]] void* allocate_zeroed(layout wanted) noexcept {
         const std::size_t fresh = fresh_;
@@ -113,6 +133,11 @@ public:
             if (held.size >= large) [[unlikely]]
                 discard_freed(address, held.size);
         }
+    }
+    /// Frees small blocks, each a result of `next()` until that returns nullptr. Adjacent ones are freed by one call.
+    template <class Next>
+    void deallocate_several(Next next) noexcept {
+        burst<Arena>::deallocate(arena_, next);
     }
     [[nodiscard]] bool resize(void* address, std::size_t size) noexcept {
         auto held = block_at(arena_, address);

@@ -5,7 +5,7 @@
 //     cut       │ h │ block │ h │ block │ h │ block │ h │ block │  free  │    each block has its record: it is freed alone
 //     joined    │ h │ block │ h │  one block of two  │ h │ block │  free  │    one call frees both
 //
-// Internal: used by boost_allocator.hpp. A record in front of each block (in_band.hpp) is all that makes it one, so that
+// Internal: used by boost_allocator.hpp and heap_shard.hpp. A record in front of each block (in_band.hpp) is all that makes it one, so that
 // no search and no change of a list is necessary for the blocks after the first.
 //
 // Complexity: that of one call of the arena for a hole or a run of adjacent blocks, and about ten instructions a block.
@@ -71,6 +71,31 @@ public:
                     .address);
         }
         return true;
+    }
+
+    /// Allocates one block, and more from the hole that follows it, together at most `count`. Calls `use(address)` with each
+    /// of them, in ascending order. Returns their number, or 0 on failure. A block goes where a single call places it.
+    template <class Use>
+    [[nodiscard]] static std::size_t allocate_some(Arena& from, layout each, std::size_t count, Use use) noexcept {
+        auto whole = from.allocate(each);
+        if (!whole) return 0;
+        nodes_type nodes;
+        auto node = static_cast<offset>(raw_pointer::position(whole.address) - nodes_type::header);
+        const offset size = nodes.size(node);
+        std::size_t some = 1;
+        if (const auto hole = nodes.hole_after(node); hole != nodes_type::none && count != 1) {
+            const std::size_t room = 1 + nodes.size(hole) / size, wanted = room < count ? room : count;
+            if (wanted != 1 && from.resize(whole, wanted * size - nodes_type::header)) some = wanted;
+        }
+        offset left = nodes.size(node);
+        for (std::size_t i = 1; i != some; ++i, node += size, left -= size) {
+            static_cast<void>(nodes.split(node, size));
+            nodes.mark_used(node, size);
+            use(addressed_memory::at(node + nodes_type::header));
+        }
+        nodes.mark_used(node, left);
+        use(addressed_memory::at(node + nodes_type::header));
+        return some;
     }
 
     /// Frees blocks, each a result of `next()` until that returns nullptr. Blocks of which one follows the other, in
