@@ -514,7 +514,8 @@ TEST_CASE("naive: with hardening, a block has its new size after a resize, and a
 }
 
 TEST_CASE("naive: a resize that releases memory makes an earlier refusal obsolete") {
-    struct one_region : allot::host::virtual_memory {  // of 128 KiB in total
+    using allot::host::virtual_memory;
+    struct one_region : virtual_memory {  // of 128 KiB in total
         using virtual_memory::virtual_memory;
         std::size_t out = 0;
         [[nodiscard]] allot::acquired<virtual_memory> acquire(allot::layout wanted) noexcept {
