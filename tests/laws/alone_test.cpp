@@ -20,6 +20,7 @@ constexpr row offsets_alone[] = {
     {"alone: best fit, in band, 32 bits, extents that touch", make<alone<in_band_narrow, touching>>},
     {"alone: best fit, in band, two ends, 32 bits", make<alone<in_band_two_ends_narrow>>},
     {"alone: best fit, deferred, extents that touch", make<alone<in_band_deferred, touching>>},
+    {"alone: best fit, deferred, two ends, bounded joins", make<alone<in_band_deferred_bounded>>},
     {"alone: best fit, deferred up to 100, 32 bits", make<alone<in_band_deferred_narrow>>},
     {"alone: bump up, at the last offset", make<alone<up, top>>},
     {"alone: bump down, at the last offset", make<alone<down, top>>},
@@ -43,6 +44,6 @@ constexpr row offsets_alone[] = {
 }  // namespace laws
 
 TEST_CASE("laws: strategies without an arena") {
-    CHECK(std::size(laws::offsets_alone) == 30);
+    CHECK(std::size(laws::offsets_alone) == 31);
     laws::judge(laws::offsets_alone);
 }

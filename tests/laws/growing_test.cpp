@@ -13,6 +13,7 @@ constexpr row growing_memory[] = {
     {"best fit, in band, checked, fixed growth", make<on<uneven_pages, in_band, fixed, checked>>, true},
     {"best fit, deferred, odd pages, geometric growth", make<on<odd_pages, in_band_deferred, geometric>>, true},
     {"best fit, deferred, checked, fixed growth", make<on<uneven_pages, in_band_deferred, fixed, checked>>, true},
+    {"best fit, deferred, bounded joins, fixed growth", make<on<uneven_pages, in_band_deferred_bounded, fixed>>, true},
     {"best fit, deferred, contiguous growth", make<on<stretching, in_band_deferred, contiguous>>, true},
     {"best fit, side table, uneven pages, fixed growth", make<on<uneven_pages, beside_growing, fixed>>, true},
     {"best fit, side table, odd pages, geometric growth", make<on<odd_pages, beside_growing, geometric>>, true},
@@ -60,6 +61,6 @@ constexpr row growing_memory[] = {
 }  // namespace laws
 
 TEST_CASE("laws: arenas that grow") {
-    CHECK(std::size(laws::growing_memory) == 42);
+    CHECK(std::size(laws::growing_memory) == 43);
     laws::judge(laws::growing_memory);
 }

@@ -57,6 +57,8 @@ using in_band_two_ends = allot::best_fit<within_large>;
 using in_band_deferred = allot::deferred<in_band>;
 using in_band_deferred_narrow =
     allot::deferred<allot::best_fit<within, narrow, window_memory<narrow>>, allot::deferred_options{.largest = 100}>;
+using in_band_deferred_bounded =
+    allot::deferred<allot::best_fit<within_large>, allot::deferred_options{.share = 100, .joins = 2}>;
 using beside_narrow = allot::best_fit<beside, narrow>;
 using beside_fixed_narrow = allot::best_fit<beside_few, narrow>;
 using in_band_two_ends_narrow = allot::best_fit<within_large, narrow, window_memory<narrow>>;

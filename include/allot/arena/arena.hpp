@@ -337,8 +337,12 @@ private:
             else regions_.strategy().deallocate(given);
             return {};
         }
-        if constexpr (overwrites) live_.look_at_fresh(at, room, at, at + fresh.size);
+        if constexpr (overwrites) live_.look_at_fresh(at, room + written_above(given), at, at + fresh.size);
         return fresh;
+    }
+    [[nodiscard]] std::size_t written_above([[maybe_unused]] allocation given) const noexcept {
+        if constexpr (requires { regions_.strategy().cut_above(given); }) return regions_.strategy().cut_above(given);
+        else return 0;
     }
     /// Returns true if a block may be freed, and records it as freed.
     [[nodiscard]] bool is_freed([[maybe_unused]] const block_type& held) noexcept {

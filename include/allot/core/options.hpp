@@ -99,6 +99,8 @@ enum class node_store : unsigned char {
 
 /// The value of `probes` with which a strategy examines every hole before a request fails.
 inline constexpr std::size_t all_holes = std::numeric_limits<std::size_t>::max();
+/// The value of `joins` with which a strategy joins every waiting block before a request fails.
+inline constexpr std::size_t all_blocks = std::numeric_limits<std::size_t>::max();
 
 /// The value of a bound that limits nothing: an extent can be as large as its offset type permits.
 inline constexpr std::size_t no_bound = std::numeric_limits<std::size_t>::max();
@@ -135,7 +137,13 @@ struct best_fit_options {
 /// The options of `deferred`.
 struct deferred_options {
     /// The size in bytes of the largest block whose deallocation is deferred.
-    std::size_t largest = 1024;
+    std::size_t largest = is_microcontroller ? 256 : 4096;
+    /// The part of the bytes of such blocks that may wait, as a divisor: 32 is a 32nd part. While more bytes wait, each
+    /// request that finds no waiting block joins a few. A larger number needs less memory and more time. 0: no bound.
+    std::size_t share = 32;
+    /// Advanced. The number of waiting blocks that a request joins before it fails. With a bound, a request takes a bounded
+    /// time, and can fail although the free bytes would suffice if all of them were joined.
+    std::size_t joins = all_blocks;
 };
 
 /// How `ordered` handles bytes that another queue may still use.

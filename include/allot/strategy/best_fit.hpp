@@ -56,6 +56,8 @@ struct best_fit_nodes {
 
 template <best_fit_options Options, std::unsigned_integral Offset, unsigned Axes>
 class ordered_fit;
+template <class Strategy>
+class waiting_blocks;
 
 }  // namespace detail
 
@@ -71,10 +73,13 @@ public:
 private:
     template <best_fit_options, std::unsigned_integral, unsigned>
     friend class detail::ordered_fit;
+    template <class>
+    friend class detail::waiting_blocks;
     using nodes_type = typename detail::best_fit_nodes<Options, Offset, Memory>::type;
     using node = typename nodes_type::node;
     static constexpr node none = nodes_type::none;
     static constexpr Offset header = nodes_type::header;
+    static constexpr bool prefers_size = Options.prefer_size;
     using sizes = detail::node_sizes<Options, nodes_type, Offset>;
     using places = detail::placement<nodes_type, Offset>;
     static_assert(detail::best_fit_refuses_all<sizes::largest_node >= nodes_type::min_hole>::said);
@@ -289,31 +294,6 @@ public:
         }
         holes_.keep_front(held, static_cast<Offset>(had + holes_.absorb_above(held)), need);
         return true;
-    }
-
-    /// Whether a block in use can be marked as waiting, for `deferred`: a record in band has a bit for the mark.
-    static constexpr bool can_wait = in_band && sizeof(Offset) > 2;
-    /// Marks a block as waiting.
-    ALLOT_INLINE void set_waiting(allocation_type allocation) noexcept
-        requires can_wait
-    {
-        holes_.nodes.set_waiting(holes_.nodes.find(allocation));
-    }
-    /// Clears the mark of a block.
-    ALLOT_INLINE void clear_waiting(allocation_type allocation) noexcept
-        requires can_wait
-    {
-        holes_.nodes.clear_waiting(holes_.nodes.find(allocation));
-    }
-    /// Returns the first block above with its full capacity if that block is marked as waiting, otherwise an empty
-    /// allocation. A hole may separate the two blocks.
-    [[nodiscard]] allocation_type waiting_above(allocation_type allocation) const noexcept
-        requires can_wait
-    {
-        const node held = holes_.nodes.find(allocation), hole = holes_.nodes.hole_after(held);
-        const node above = holes_.nodes.waiting_after(hole == none ? held : hole);
-        return above == none ? allocation_type{}
-                             : holes_.allocation_of_node(above, static_cast<Offset>(holes_.nodes.size(above) - header));
     }
 
     /// Returns the usable bytes of a block: at least its size.

@@ -62,7 +62,7 @@ FAMILIES = {
     "pool": {"slot": [0, 1, 40, 1000], "count": [0, 7, 65], "align": [1, 3, 16, 64],
              "store": ["automatic", "in_band", "bitmap", "index_stack", "atomic_bitmap"]},
     "best_fit": BEST_FIT,
-    "deferred": {"largest": [1024, 40, 1]} | {k: BEST_FIT[k] for k in ("store", "records", "probes", "large", "prefer_size")},
+    "deferred": {"largest": [1024, 40, 1], "share": [32, 0, 1], "joins": [None, 1]} | {k: BEST_FIT[k] for k in ("store", "records", "probes", "large", "prefer_size")},
 }
 
 
@@ -147,14 +147,16 @@ def refused(row):
 
 def strategy(row):
     offset, family = OFFSET[row["offset"]], row["family"]
-    names = [n for n in FAMILIES[family] if not (family == "deferred" and n == "largest")]
+    own = ("largest", "share", "joins") if family == "deferred" else ()
+    names = [n for n in FAMILIES[family] if n not in own]
     enums = {"direction": "direction::", "store": "pool_store::" if family == "pool" else "node_store::"}
     options = ", ".join(f".{n} = {enums.get(n, '')}{row[n]}" for n in names if row[n] is not None)
     if family == "ring":
         return f"ring<ring_options{{}}, {offset}>"
     if family == "deferred":
         inner = f"best_fit<best_fit_options{{{options}}}, {offset}>"
-        return f"deferred<{inner}, deferred_options{{.largest = {row['largest']}}}>"
+        waiting = ", ".join(f".{n} = {row[n]}" for n in own if row[n] is not None)
+        return f"deferred<{inner}, deferred_options{{{waiting}}}>"
     return f"{family}<{family}_options{{{options}}}, {offset}>"
 
 

@@ -112,3 +112,64 @@ TEST_CASE("deferred: resize joins the adjacent waiting block at any depth of its
         CHECK(strategy.remove({reinterpret_cast<std::uintptr_t>(many_bytes), sizeof many_bytes}));
     }
 }
+
+TEST_CASE("deferred: several blocks are cut from a hole at once") {
+    allot::deferred<in_band> strategy;
+    insert_bytes(strategy);
+    const auto first = strategy.allocate({40, 8}), other = strategy.allocate({100, 8}),
+               second = strategy.allocate({40, 8});
+    CHECK(second.where.offset - first.where.offset == 6 * sizeof(std::size_t));  // the waiting block above the first
+    CHECK(other.where.offset > second.where.offset);
+    for (const auto& block : {first, other, second}) strategy.deallocate(block);
+    CHECK(strategy.allocate({most, 8}));
+}
+
+TEST_CASE("deferred: a block beside a hole joins it at once") {
+    using strategy_type = allot::deferred<in_band, allot::deferred_options{.largest = 600}>;
+    const auto joins_large = [](bool large_above, std::size_t small) {
+        strategy_type strategy;
+        insert_bytes(strategy);
+        allot::allocation_of<in_band> large, other;
+        if (!large_above) large = strategy.allocate({900, 8});
+        const auto freed = strategy.allocate({small, 8});
+        if (large_above) large = strategy.allocate({900, 8});
+        other = strategy.allocate({small < 500 ? 500U : 250U, 8});  // keeps the rest of the memory away
+        strategy.deallocate(large);                                 // does not wait
+        strategy.deallocate(freed);
+        const auto lowest = large_above ? freed.where.offset : large.where.offset;
+        return strategy.allocate({900 + small, 8}).where.offset == lowest && other;
+    };
+    CHECK(joins_large(false, 590));
+    CHECK(joins_large(true, 590));        // it looks at the block above
+    CHECK_FALSE(joins_large(true, 200));  // it does not, for a smaller block
+}
+
+TEST_CASE("deferred: new blocks join old ones while more than the share waits") {
+    const auto reuses = [](auto strategy) {
+        alignas(16) static std::byte many_bytes[256 * 1024];
+        REQUIRE(strategy.insert({reinterpret_cast<std::uintptr_t>(many_bytes), sizeof many_bytes}));
+        allot::allocation_of<in_band> blocks[500]{};
+        for (auto& block : blocks) block = strategy.allocate({100, 8});
+        for (const auto& block : blocks) strategy.deallocate(block);
+        bool reused = false;
+        for (int i = 0; i != 500; ++i)
+            reused = strategy.allocate({150, 8}).where.offset < blocks[499].where.offset || reused;
+        return reused;
+    };
+    CHECK(reuses(allot::deferred<in_band>{}));
+    CHECK_FALSE(reuses(allot::deferred<in_band, allot::deferred_options{.share = 0}>{}));
+}
+
+TEST_CASE("deferred: a request joins no more blocks than permitted") {
+    using strategy_type = allot::deferred<in_band, allot::deferred_options{.share = 0, .joins = 3}>;
+    static_assert(allot::deferred<in_band>::exact && !strategy_type::exact);
+    strategy_type strategy;
+    insert_bytes(strategy);
+    allot::allocation_of<in_band> blocks[30]{};
+    for (auto& block : blocks) block = strategy.allocate({100, 8});
+    for (const auto& block : blocks) strategy.deallocate(block);
+    int failures = 0;
+    while (!strategy.allocate({most, 8})) ++failures;
+    CHECK(failures >= 9);  // each joins at most 3 blocks of 30
+    CHECK(failures < 200);
+}

@@ -136,9 +136,22 @@ public:
         return (read(above) & in_use) != 0 ? none : above;
     }
 
-    // The mark of `deferred` on a block in use. Every change of the block's size clears it.
-    ALLOT_INLINE void set_waiting(node of) noexcept { write(of, read(of) | waits); }
-    ALLOT_INLINE void clear_waiting(node of) noexcept { write(of, read(of) & ~waits); }
+    // For `deferred`: the first word of a block, which is read once, and the mark of a waiting block. Every change of the
+    // block's size clears the mark.
+    [[nodiscard]] ALLOT_INLINE Offset record(node of) const noexcept { return read(of); }
+    [[nodiscard]] static constexpr Offset granules(Offset record) noexcept { return record / granule; }
+    [[nodiscard]] static constexpr bool is_above_hole(Offset record) noexcept { return (record & below_in_use) == 0; }
+    [[nodiscard]] ALLOT_INLINE bool is_below_hole(node of, Offset record) const noexcept {
+        return (read(of + (record & ~flags)) & in_use) == 0;
+    }
+    ALLOT_INLINE void set_waiting(node of, Offset record) noexcept { write(of, record | waits); }
+    ALLOT_INLINE void clear_waiting(node of) noexcept {
+        if constexpr (waits != 0) write(of, read(of) & ~waits);
+    }
+    /// Makes a waiting block of bytes of a block above another one.
+    ALLOT_INLINE void make_waiting(node of, Offset size) noexcept { write(of, size | in_use | below_in_use | waits); }
+    /// Makes a block smaller. The caller makes blocks of the bytes above.
+    ALLOT_INLINE void shrink(node of, Offset size) noexcept { write(of, size | (read(of) & flags)); }
     /// Returns the neighbor above if it is marked as waiting, otherwise `none`.
     [[nodiscard]] node waiting_after(node of) const noexcept {
         const node above = of + size(of);
