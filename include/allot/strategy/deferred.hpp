@@ -35,8 +35,7 @@
 //
 // Thread safety: not synchronized. This includes const functions, which may join blocks.
 //
-// Source: C. Weinstock, W. Wulf, "An Efficient Algorithm for Heap Storage Allocation", SIGPLAN Notices 23 (10), 1988
-// ("Quick Fit").
+// Source: C. Weinstock, W. Wulf, "An Efficient Algorithm for Heap Storage Allocation", SIGPLAN Notices 23 (10), 1988.
 #pragma once
 
 #include <allot/core/detail/compiler.hpp>
@@ -177,7 +176,8 @@ public:
         bool done = strategy_.resize(allocation, size);
         for (offset_type above; !done && (above = blocks::waiting_above(strategy_, held)) != 0 && join(above);)
             done = strategy_.resize(allocation, size);
-        amounts_.taken = static_cast<offset_type>(amounts_.taken - had + small_length(held));
+        count_out(had);
+        amounts_.taken = static_cast<offset_type>(amounts_.taken + small_length(held));
         return done;
     }
     /// Returns the usable bytes of a block: at least its size.
@@ -236,8 +236,7 @@ private:
     static constexpr offset_type most_at_once = 16;  // blocks that are cut from a hole at once
     /// Called before every access to the memory, so that this assertion is reported first.
     ALLOT_INLINE static constexpr void require_in_band() noexcept {
-        // Checked here and not in the class, because `deferred<Strategy>` must be nameable before an arena selects the
-        // strategy's node store.
+        // Checked here and not in the class, because `deferred<Strategy>` is named before an arena selects the node store.
         static_assert(Strategy::in_band && Strategy::reclaims == reclaim::any,
                       "allot: deferred needs a strategy with records in band whose blocks are freed in any order: use "
                       "best_fit, in memory that the host can access");
@@ -313,9 +312,13 @@ private:
         if (given) amounts_.taken = static_cast<offset_type>(amounts_.taken + small_length(given.where.offset));
         return given;
     }
+    // Callers that cut blocks of a block (adapt/detail/bursts.hpp) free more than was counted.
+    void count_out(offset_type length) const noexcept {
+        amounts_.taken = amounts_.taken < length ? 0 : static_cast<offset_type>(amounts_.taken - length);
+    }
     /// Frees a block in the strategy, which knows its size.
     ALLOT_NOINLINE void deallocate_joined(offset_type freed) const noexcept {
-        amounts_.taken = static_cast<offset_type>(amounts_.taken - small_length(freed));
+        count_out(small_length(freed));
         strategy_.deallocate({{freed, 0}, {}});
     }
 
