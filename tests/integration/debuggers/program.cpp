@@ -248,7 +248,7 @@ void play_arenas() {
     play("pool_board", pool_board, {30, 30, 30, 30});
 
     const auto kept = deferred.allocate({100}), freed = deferred.allocate({100}), larger = deferred.allocate({2000}),
-               also_freed = deferred.allocate({40});
+               also_freed = deferred.allocate({72});  // too large to be cut together with others
     std::printf("deferred waiting %zu %zu\n", position(freed), deferred.capacity(freed));
     std::printf("deferred waiting %zu %zu\n", position(also_freed), deferred.capacity(also_freed));
     print_blocks("deferred", deferred, kept, larger);
