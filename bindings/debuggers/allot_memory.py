@@ -493,6 +493,7 @@ STRATEGIES = {
     "ring": walk_ring,
     "pool": walk_pool,
     "best_fit": walk_best_fit,
+    "best_fit_beside_records": walk_best_fit,
     "deferred": walk_deferred,
 }
 
@@ -578,7 +579,7 @@ def order_of(strategy, regions):
     kind = short_name(strategy.type)
     if kind == "deferred":
         return order_of(strategy.member("strategy_"), regions)
-    if kind == "best_fit":
+    if kind in ("best_fit", "best_fit_beside_records"):
         return "segments" if is_table(strategy) else "addresses"
     if kind == "pool" and short_name(strategy.member("store_").type) == "slot_free_list":
         return "addresses"

@@ -164,14 +164,18 @@ class Result(View):
         flag = self.value.member("has_value_").number
         if flag not in (0, 1):
             raise Damage("the flag has the value %d" % flag)
-        held = self.value.member("value_" if flag else "error_")
+        held = self.held(flag)
         view = view_of(held)
         inner = view.summary() if view is not None else plain_text(held)
         return "%s: %s" % ("value" if flag else "error", inner)
 
     def parts(self):
         flag = self.value.member("has_value_").number
-        return [("value", self.value.member("value_"))] if flag else [("error", self.value.member("error_"))]
+        return [("value" if flag else "error", self.held(flag))]
+
+    def held(self, flag):
+        """The error is inside a class that may contain none."""
+        return self.value.member("value_") if flag else self.value.member("error_").member("error_")
 
 
 def plain_text(value):
@@ -224,7 +228,7 @@ def store_text(strategy):
     kind = short_name(strategy.type)
     if kind == "deferred":
         return "deferred " + store_text(strategy.member("strategy_"))
-    if kind == "best_fit":
+    if kind in ("best_fit", "best_fit_beside_records"):
         return "best_fit with a side table" if memory.is_table(strategy) else "best_fit in band"
     if kind == "pool":
         store = strategy.member("store_")
@@ -396,6 +400,50 @@ def shape_text(shape):
     return "(%s)" % ", ".join(map(str, shape))
 
 
+class Form:
+    """The dtype, shape and strides of a tensor: the rules of tensor/detail/tensor_form.hpp."""
+
+    UNITS = ("none", "word", "half", "packed")
+    AROUND, BY_LEASE = 1, 2
+    WIDTH = 6  # bits of the number of bits of an extent
+
+    def __init__(self, tensor):
+        form = tensor.member("form_")
+        rest = form.member("rest_")
+        self.dtype = dtype_of(form.member("dtype_"))
+        self.rank, self.flags = rest.member("rank").number, rest.member("flags").number
+        kind = rest.member("kind").number
+        if self.rank > 8 or kind >= len(self.UNITS):
+            raise Damage("the shape has %d axes" % self.rank)
+        self.unit = self.UNITS[kind]
+        words = form.member("words_")
+        self.bits = sum(word << 32 * i for i, word in enumerate(memory.integers(words, words.length)))
+        self.shape = self.extents(0)
+        self.strides = self.strides_in(tensor) if self.flags & self.BY_LEASE else \
+            compact(self.extents(1 if self.flags & self.AROUND else 0))
+
+    def extents(self, which):
+        """One of the two lists."""
+        if self.unit == "none":
+            return [0] * self.rank
+        if self.unit != "packed":
+            width = 32 if self.unit == "word" else 16
+            return [self.at((which * self.rank + axis) * width, width) for axis in range(self.rank)]
+        widths = [self.at(axis * self.WIDTH, self.WIDTH) for axis in range(self.rank)]
+        first = self.rank * self.WIDTH + which * sum(widths)
+        return [self.at(first + sum(widths[:axis]), widths[axis]) for axis in range(self.rank)]
+
+    def at(self, bit, width):
+        return self.bits >> bit & (1 << width) - 1
+
+    @staticmethod
+    def strides_in(tensor):
+        """The strides of a tensor of another library, which its lease keeps."""
+        owner = tensor.member("lease_").member("to_")
+        owner = owner if owner.kind == "pointer" else owner.fields[0][1]
+        return shape_of(owner.target.member("strides_"))
+
+
 class Dtype(View):
     def text(self):
         return dtype_text(dtype_of(self.value))
@@ -498,7 +546,7 @@ class StorageBody(View):
         body = self.body()
         if body is None:
             return "killed storage"
-        size, align = body.member("size_").number, body.member("align_").number
+        size, align = body.member("size_").number, body.member("below_align_").number + 1
         text = "storage of %s, align %d" % (plural(size, "byte"), align)
         if body.member("block_").member("size").number:
             text += ", at %s" % place_of(body.member("block_").member("address"))
@@ -525,10 +573,10 @@ class Tensor(View):
     def text(self):
         if body_in(self.value.member("lease_")) is None and not self.is_adopted():
             return "killed tensor"
-        shape, strides = shape_of(self.value.member("shape_")), shape_of(self.value.member("strides_"))
-        text = "tensor %s %s" % (dtype_text(dtype_of(self.value.member("dtype_"))), shape_text(shape))
-        if strides != compact(shape):
-            text += ", strides %s" % shape_text(strides)
+        form = Form(self.value)
+        text = "tensor %s %s" % (dtype_text(form.dtype), shape_text(form.shape))
+        if form.strides != compact(form.shape):
+            text += ", strides %s" % shape_text(form.strides)
         return text + ", at %s" % place_of(self.value.member("address_"))
 
     def is_adopted(self):
@@ -548,9 +596,8 @@ class Tensor(View):
             parts.append(("storage", storage_text(lease)))
         if place.absolute and place.position:
             try:
-                parts.append(("elements", elements_text(
-                    value, place.position, shape_of(value.member("shape_")), shape_of(value.member("strides_")),
-                    dtype_of(value.member("dtype_")))))
+                form = Form(value)
+                parts.append(("elements", elements_text(value, place.position, form.shape, form.strides, form.dtype)))
             except Damage as damage:
                 parts.append(("elements", "not readable: %s" % damage))
         return parts

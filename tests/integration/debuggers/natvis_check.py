@@ -31,13 +31,13 @@ def member(kind, name):
     kind = bare(kind)
     if kind.code in (gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_REF):
         kind = bare(kind.target())
-    if kind.code != gdb.TYPE_CODE_STRUCT:
+    if kind.code not in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
         return None
     for field in kind.fields():
         if field.name == name and not field.is_base_class:
             return field.type
     for field in kind.fields():
-        if field.is_base_class:
+        if field.is_base_class or not field.name:  # an anonymous union
             inner = member(field.type, name)
             if inner is not None:
                 return inner

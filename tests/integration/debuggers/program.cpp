@@ -90,7 +90,7 @@ using board_storage_type = allot::storage<decltype(board)>;
 storage_type storage, killed_storage;
 given_type given_storage;
 board_storage_type board_storage;
-allot::tensor_in<storage_type> floats, halves, bits, killed, transposed;
+allot::tensor_in<storage_type> floats, halves, nibbles, killed, transposed;
 allot::tensor_in<given_type> given_tensor;
 allot::tensor_in<board_storage_type> board_tensor;
 allot::discontiguous_tensor<storage_type, storage_type> rows;
@@ -337,11 +337,11 @@ void print_tensors() {
     std::printf("given_storage says 1000 align 32 at %p\n", given_storage.base());
     print_tensor("floats", floats, "-1, -0.5, 0, 0.5, 1, 1.5, 2, 2.5, ...");
     print_tensor("halves", halves, "1, -2, 3.14062");
-    print_tensor("bits", bits, "1, 2, 7, -1, -8, 0");
+    print_tensor("nibbles", nibbles, "1, 2, 7, -1, -8, 0");
     print_tensor("transposed", transposed, "-0.5, 0, 2, 2.5, 4.5, 5");
     print_tensor("given_tensor", given_tensor, "true, true");
     print_tensor("board_tensor", board_tensor, "");
-    std::printf("floats says float32\nhalves says bfloat16\nbits says int4\ngiven_tensor says bool\n");
+    std::printf("floats says float32\nhalves says bfloat16\nnibbles says int4\ngiven_tensor says bool\n");
     std::printf("transposed says strides (5, 1)\nkilled says killed\n");
     std::printf("floats part offset 1024\ngiven_tensor part offset 96\nboard_tensor part offset 320\n");
     std::printf("board_tensor says float16 %d + %zu\n", board_tensor.data(), board_tensor.byte_offset());
@@ -367,9 +367,9 @@ void play_tensors() {
     halves = *alloc_tensor(storage, anywhere, {3}, allot::bfloat16);
     const std::uint16_t ones[] = {0x3F80, 0xC000, 0x4049};  // 1, -2, 3.140625
     std::memcpy(halves.data(), ones, sizeof ones);
-    bits = *alloc_tensor(storage, anywhere, {2, 3}, allot::int4);
+    nibbles = *alloc_tensor(storage, anywhere, {2, 3}, allot::int4);
     const unsigned char packed[] = {0x21, 0xF7, 0x08};  // the first element is in the lowest bits
-    std::memcpy(bits.data(), packed, sizeof packed);
+    std::memcpy(nibbles.data(), packed, sizeof packed);
     killed = *alloc_tensor(storage, anywhere, {2}, allot::int8);
     killed.kill();
     killed_storage.kill();

@@ -89,15 +89,15 @@ template <class Record>
 class record_array<Record, given_records> {
 public:
     constexpr record_array() noexcept = default;
-    constexpr record_array(record_array&& other) noexcept : records_{std::exchange(other.records_, {})} {}
+    constexpr record_array(record_array&& other) noexcept
+        : records_{std::exchange(other.records_, nullptr)}, capacity_{std::exchange(other.capacity_, 0)} {}
     constexpr record_array& operator=(record_array&& other) noexcept {
-        records_ = std::exchange(other.records_, {});
+        records_ = std::exchange(other.records_, nullptr);
+        capacity_ = std::exchange(other.capacity_, 0);
         return *this;
     }
 
-    [[nodiscard]] constexpr record_index capacity() const noexcept {
-        return static_cast<record_index>(records_.size());
-    }
+    [[nodiscard]] constexpr record_index capacity() const noexcept { return capacity_; }
     [[nodiscard]] static constexpr bool grow(record_index) noexcept { return false; }
     [[nodiscard]] constexpr Record& operator[](record_index i) noexcept { return records_[i]; }
     [[nodiscard]] constexpr const Record& operator[](record_index i) const noexcept { return records_[i]; }
@@ -111,12 +111,14 @@ public:
         auto* const fresh = reinterpret_cast<Record*>(memory.data());
         for (std::size_t i = 0; i != count; ++i) new (fresh + i) Record{};
         for (record_index i = 0; i != used; ++i) fresh[i] = records_[i];
-        records_ = {fresh, count};
+        records_ = fresh;
+        capacity_ = static_cast<record_index>(count);
         return true;
     }
 
 private:
-    std::span<Record> records_{};
+    Record* records_ = nullptr;
+    record_index capacity_ = 0;
 };
 
 /// Table of records with a list of free ones.
