@@ -185,8 +185,8 @@
     }
 
     if (allot_planner === null) {
-        say("", "This copy of the site was built without a compiler for WebAssembly, so that the planner is missing. " +
-            "./dev docs installs the compiler.");
+        say("", "The planner is missing, because this copy of the site was built without a compiler for WebAssembly. " +
+            "The command ./dev docs installs the compiler and builds the site again.");
         return;
     }
     part("table").closest("form").hidden = false;
