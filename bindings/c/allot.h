@@ -14,8 +14,9 @@
  *
  * Errors. Each function except allot_version, allot_status_text and the destroy functions returns an allot_status. It
  * is ALLOT_OK, which is 0, or the reason for which the call failed. A call that fails has changed nothing, except the
- * counters `requests` and `refusals`, and where its comment says otherwise. A result of a failed call is 0 or NULL.
- * No function throws an exception or ends the program.
+ * counters `requests` and `refusals`, and where its comment says otherwise. A result of a failed call is 0 or NULL,
+ * except `which`, and `count` with ALLOT_TOO_SMALL. A structure whose `struct_size` is too small and the arrays `places`
+ * and `needs` are unchanged. No function throws an exception or ends the program.
  *
  * Structures. The first member of a structure that may get more members is `struct_size`, the size that the caller
  * knows. The macros ALLOT_..._INIT set it. The library reads and writes only so many bytes, and members that the
@@ -81,6 +82,12 @@ enum {
     ALLOT_OUT_OF_MEMORY = 67,   /* the allocation callback returned NULL, or malloc did */
     ALLOT_BAD_RANGE = 68,       /* the memory is too small for one block, or its end exceeds the address space */
     ALLOT_STOPPED = 69,         /* the function that receives bytes did not accept them */
+    ALLOT_NO_PLACE = 70,        /* a buffer has no place in the plan: its memory is ALLOT_NOWHERE */
+    ALLOT_NO_SUCH_MEMORY = 71,  /* a place is in a memory that the plan does not have */
+    ALLOT_NO_SUCH_GROUP = 72,   /* the cache, or the model of the sequence, has no group of pages with this index */
+    ALLOT_TOO_SMALL = 73,       /* the array of the caller is too small for the result */
+    ALLOT_PAST_END = 74,        /* the sequence has fewer tokens */
+    ALLOT_NOT_ONE_PAGE = 75,    /* the contents of a page do not have the tokens of one page */
 
     /* The planner: 100 + allot::plan_refusal. */
     ALLOT_PLAN_TOO_MANY = 101,
@@ -231,7 +238,8 @@ typedef struct allot_block {
     uint32_t number; /* tells blocks apart that had the same record one after the other */
 } allot_block;
 
-/* Creates an arena of offsets. Fails with ALLOT_BAD_RANGE if the size is 0. */
+/* Creates an arena of offsets. Fails with ALLOT_BAD_RANGE if the size is 0, and with ALLOT_OUT_OF_RECORDS if `blocks`
+ * exceeds 2^31 - 256, the largest number of blocks. */
 ALLOT_API allot_status allot_offsets_create(const allot_offsets_options* options, allot_offsets** made);
 /* Destroys an arena of offsets. NULL has no effect. */
 ALLOT_API void allot_offsets_destroy(allot_offsets* arena);
@@ -242,8 +250,8 @@ ALLOT_API allot_status allot_offsets_allocate_at(allot_offsets* arena, uint64_t 
                                                  allot_block* block);
 /* Frees a block. A block of size 0 has no effect. A block that is not live in this arena is refused. */
 ALLOT_API allot_status allot_offsets_free(allot_offsets* arena, const allot_block* block);
-/* Changes the size of a block in place, and updates it. Fails with ALLOT_NOT_FREE if the bytes behind it are not
- * free. */
+/* Changes the size of a block in place, and updates it. Fails with ALLOT_NOT_FREE if the bytes behind it are not free,
+ * and with ALLOT_NOT_LIVE or ALLOT_WRONG_SIZE for a block that is not live, such as one of size 0. */
 ALLOT_API allot_status allot_offsets_resize(allot_offsets* arena, allot_block* block, uint64_t size);
 /* Frees all blocks. */
 ALLOT_API allot_status allot_offsets_reset(allot_offsets* arena);
@@ -415,7 +423,9 @@ ALLOT_API allot_status allot_plan_memories(const allot_problem* problem, const a
 
 /* Checks a plan of one memory, from any source, with code that no planner shares. `options` may be NULL. Returns
  * ALLOT_OK if the plan is valid, and otherwise a code and in `which`, unless it is NULL, the two elements that the
- * code is about. */
+ * code is about. The memory of each place must be 0: ALLOT_NOWHERE fails with ALLOT_NO_PLACE, another one with
+ * ALLOT_NO_SUCH_MEMORY, and `which[0]` is the buffer. To check a plan of several memories, check each memory with its
+ * buffers alone, and with 0 as their memory. */
 ALLOT_API allot_status allot_plan_validate(const allot_problem* problem, const allot_plan_options* options,
                                            const allot_place* places, uint64_t which[2]);
 
@@ -457,7 +467,7 @@ typedef struct allot_page_cache_options {
     uint32_t sequences;               /* the largest number of sequences; 0: 256 */
     uint32_t sequence_pages;          /* the largest number of pages of a sequence in a group; 0: 1024 */
     uint32_t eviction;                /* ALLOT_EVICT_LRU, ... */
-    uint32_t compare_tokens;          /* 1: keep and compare the tokens of pages */
+    uint32_t compare_tokens;          /* 1: keep and compare the tokens of pages, which all contents must have then */
     const allot_callbacks* callbacks; /* or NULL */
     /* NULL, or a function that copies a page after allot_page_cache_fork. It returns 0 if it copied or queued it. */
     int (*copy)(void* user, const allot_page_place* from, const allot_page_place* to);
@@ -465,7 +475,10 @@ typedef struct allot_page_cache_options {
 } allot_page_cache_options;
 #define ALLOT_PAGE_CACHE_OPTIONS_INIT {sizeof(allot_page_cache_options), 0, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL}
 
-/* The contents of one full page: a hash of 128 bits, and the tokens or none. */
+/* The contents of one full page: a hash of 128 bits, and the tokens or none. The tokens become part of the key of the
+ * page: a page that is named with tokens is found only by a start with the same tokens, and a page that is named
+ * without tokens only by a start without them. So give them in both functions, or in neither. With `compare_tokens`,
+ * `token_count` must be the number of tokens in a page, otherwise both functions fail with ALLOT_NOT_ONE_PAGE. */
 typedef struct allot_page_content {
     uint64_t hash_high, hash_low;
     const uint32_t* tokens;
@@ -511,19 +524,21 @@ ALLOT_API allot_status allot_page_cache_name(allot_page_cache* cache, allot_sequ
                                              const allot_page_content* contents, size_t count, uint32_t* replaced);
 /* Starts a sequence with all tokens and pages of another one. */
 ALLOT_API allot_status allot_page_cache_fork(allot_page_cache* cache, allot_sequence sequence, allot_sequence* made);
-/* Keeps the first `tokens` tokens of a sequence. */
+/* Keeps the first `tokens` tokens of a sequence. Fails with ALLOT_PAST_END if it has fewer. */
 ALLOT_API allot_status allot_page_cache_truncate(allot_page_cache* cache, allot_sequence sequence, uint32_t tokens);
 /* Ends a sequence. Its named pages stay cached. */
 ALLOT_API allot_status allot_page_cache_release(allot_page_cache* cache, allot_sequence sequence);
 /* Excludes the named pages of a sequence from eviction (`pinned` is not 0), or removes one such pin. */
 ALLOT_API allot_status allot_page_cache_pin(allot_page_cache* cache, allot_sequence sequence, int pinned);
 /* Copies the table of a sequence in one group: the index of each page, or UINT32_MAX for a page behind a window. Any
- * thread may call it at any time. Fails with ALLOT_PAGE_TOO_LONG if `capacity` is too small, and with
- * ALLOT_PAGE_CHANGING if another thread changes the sequence during the call. Writes the number of entries to
- * `count`. A failed call may have written to `pages`. */
+ * thread may call it at any time. Writes the number of entries to `count`. Fails with ALLOT_TOO_SMALL if `capacity` is
+ * too small, and writes the capacity that suffices for all sequences to `count`: it is
+ * allot_page_cache_options::sequence_pages. Fails with ALLOT_NO_SUCH_GROUP if the group does not exist or is of another
+ * model, and with ALLOT_PAGE_CHANGING if another thread changes the sequence during the call. A failed call may have
+ * written to `pages`. */
 ALLOT_API allot_status allot_page_cache_read_pages(const allot_page_cache* cache, allot_sequence sequence,
                                                    uint32_t group, uint32_t* pages, size_t capacity, size_t* count);
-/* Returns the numbers of pages of a group. */
+/* Returns the numbers of pages of a group. Fails with ALLOT_NO_SUCH_GROUP if it does not exist. */
 ALLOT_API allot_status allot_page_cache_counts(const allot_page_cache* cache, uint32_t group,
                                                allot_page_counts* counts);
 

@@ -133,7 +133,7 @@ namespace {
 }  // namespace
 
 allot_status allot_arena_statistics(const allot_arena* arena, allot_statistics* statistics) {
-    if (const allot_status status = check_struct(statistics); status != ALLOT_OK) return status;
+    if (const allot_status status = clear_struct(statistics); status != ALLOT_OK) return status;
     if (arena == nullptr) return ALLOT_NULL_ARGUMENT;
     write_struct(statistics_of(*arena), statistics);
     return ALLOT_OK;

@@ -162,7 +162,7 @@ allot_status allot_offsets_free(allot_offsets* arena, const allot_block* block) 
 
 allot_status allot_offsets_resize(allot_offsets* arena, allot_block* block, uint64_t size) {
     if (arena == nullptr || block == nullptr) return ALLOT_NULL_ARGUMENT;
-    if (size == 0 || block->size == 0) return ALLOT_EMPTY_LAYOUT;
+    if (size == 0) return ALLOT_EMPTY_LAYOUT;
     if (const allot_status status = arena->check(*block); status != ALLOT_OK) return status;
     if (!arena->blocks.resize(allot_offsets::allocation_of(*block), size)) return ALLOT_NOT_FREE;
     arena->count.changed(block->size, size);
@@ -185,7 +185,7 @@ namespace {
 }  // namespace
 
 allot_status allot_offsets_statistics(const allot_offsets* arena, allot_statistics* statistics) {
-    if (const allot_status status = check_struct(statistics); status != ALLOT_OK) return status;
+    if (const allot_status status = clear_struct(statistics); status != ALLOT_OK) return status;
     if (arena == nullptr) return ALLOT_NULL_ARGUMENT;
     write_struct(statistics_of(*arena), statistics);
     return ALLOT_OK;

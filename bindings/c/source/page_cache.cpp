@@ -12,6 +12,8 @@ namespace {
 
 using namespace allot_c;
 
+constexpr std::size_t most_groups = 8;
+
 /// Copies pages by the function of the caller.
 struct copier {
     int (*copy)(void* user, const allot_page_place* from, const allot_page_place* to) = nullptr;
@@ -30,9 +32,21 @@ struct copier {
 }  // namespace
 
 struct allot_page_cache {
+    allot_page_cache(const own_memory& from, std::uint32_t policy, const allot::page_cache_limits& limits) noexcept
+        : memory{from},
+          eviction{policy},
+          groups{static_cast<std::uint32_t>(limits.groups.size())},
+          sequence_pages{limits.sequence_pages},
+          compares_tokens{limits.compare_tokens} {
+        for (std::uint32_t i = 0; i != groups; ++i) group[i] = limits.groups[i];
+    }
+
     own_memory memory;
     std::uint32_t eviction;
     std::uint32_t groups;
+    std::uint32_t sequence_pages;
+    bool compares_tokens;
+    std::array<allot::page_group, most_groups> group{};
 };
 
 namespace {
@@ -44,9 +58,7 @@ struct cache_with : allot_page_cache {
 
     cache_with(const own_memory& from, std::uint32_t policy, const allot::page_cache_limits& limits,
                own_array<std::byte>& bytes, copier copy) noexcept
-        : allot_page_cache{from, policy, static_cast<std::uint32_t>(limits.groups.size())},
-          records{memory},
-          cache{limits, bytes.span(), copy} {
+        : allot_page_cache{from, policy, limits}, records{memory}, cache{limits, bytes.span(), copy} {
         records.swap(bytes);
     }
 
@@ -59,8 +71,29 @@ struct cache_with : allot_page_cache {
         return std::bit_cast<allot_sequence>(sequence);
     }
 
+    /// Returns how many tokens each content of a sequence must have, or 0 for any number.
+    [[nodiscard]] std::uint32_t tokens_for(sequence_type sequence) const noexcept {
+        return tokens_if([&](std::uint32_t at) {
+            const auto read = cache.read_pages(sequence, {}, at);
+            return read || read.error() == allot::page_refusal::too_long;
+        });
+    }
+    /// The same for a sequence of a model.
+    [[nodiscard]] std::uint32_t tokens_for(std::uint32_t model) const noexcept {
+        return tokens_if([&](std::uint32_t at) { return group[at].model == model; });
+    }
+
     own_array<std::byte> records;
     cache_type cache;
+
+private:
+    template <class Condition>
+    [[nodiscard]] std::uint32_t tokens_if(Condition is_group) const noexcept {
+        if (!compares_tokens) return 0;
+        for (std::uint32_t at = 0; at != groups; ++at)
+            if (is_group(at)) return group[at].page_tokens;
+        return 0;
+    }
 };
 
 /// Calls `f(type)` with a value-initialized policy of eviction. Returns `otherwise` for an unknown number.
@@ -94,12 +127,14 @@ class contents {
 public:
     explicit contents(const own_memory& memory) noexcept : many_{memory} {}
 
-    [[nodiscard]] allot_status read(const allot_page_content* from, std::size_t count) noexcept {
+    /// Reads contents with `tokens` tokens each, or with any number of tokens if `tokens` is 0.
+    [[nodiscard]] allot_status read(const allot_page_content* from, std::size_t count, std::uint32_t tokens) noexcept {
         if (from == nullptr && count != 0) return ALLOT_NULL_ARGUMENT;
         if (count > std::size(few_) && !many_.create(count)) return ALLOT_OUT_OF_MEMORY;
         auto* const to = count > std::size(few_) ? many_.data() : few_;
         for (std::size_t i = 0; i != count; ++i) {
             if (from[i].tokens == nullptr && from[i].token_count != 0) return ALLOT_NULL_ARGUMENT;
+            if (tokens != 0 && from[i].token_count != tokens) return ALLOT_NOT_ONE_PAGE;
             to[i] = {{from[i].hash_high, from[i].hash_low}, {from[i].tokens, from[i].token_count}};
         }
         read_ = {to, count};
@@ -118,7 +153,7 @@ private:
                                        allot::page_cache_limits& limits) noexcept {
     if (wanted.group_count == 0) return ALLOT_OK;
     if (wanted.groups == nullptr) return ALLOT_NULL_ARGUMENT;
-    if (wanted.group_count > 8) return ALLOT_PAGE_BAD_LIMITS;
+    if (wanted.group_count > most_groups) return ALLOT_PAGE_BAD_LIMITS;
     if (!groups.create(wanted.group_count)) return ALLOT_OUT_OF_MEMORY;
     for (std::size_t i = 0; i != wanted.group_count; ++i) {
         const allot_page_group& from = wanted.groups[i];
@@ -176,15 +211,16 @@ void allot_page_cache_destroy(allot_page_cache* cache) {
 
 allot_status allot_page_cache_start(allot_page_cache* cache, const allot_page_request* request, allot_sequence* made,
                                     uint32_t* tokens) {
+    if (made != nullptr) *made = 0;
+    if (tokens != nullptr) *tokens = 0;
     if (made == nullptr || tokens == nullptr) return ALLOT_NULL_ARGUMENT;
-    *made = 0;
-    *tokens = 0;
     return with_cache(cache, [&](auto& in) {
         allot_page_request wanted;
         if (const allot_status status = read_struct(request, wanted); status != ALLOT_OK) return status;
         if (wanted.priority > 15) return allot_status{ALLOT_BAD_OPTION};
         contents pages{in.memory};
-        if (const allot_status status = pages.read(wanted.contents, wanted.content_count); status != ALLOT_OK)
+        const std::uint32_t each = in.tokens_for(wanted.model);
+        if (const allot_status status = pages.read(wanted.contents, wanted.content_count, each); status != ALLOT_OK)
             return status;
         const auto begun = in.cache.start(
             {pages.pages(), wanted.model, wanted.priority, allot::page_key{wanted.salt_high, wanted.salt_low}});
@@ -218,9 +254,10 @@ allot_status allot_page_cache_name(allot_page_cache* cache, allot_sequence seque
                                    size_t count, uint32_t* replaced) {
     if (replaced != nullptr) *replaced = 0;
     return with_cache(cache, [&](auto& in) {
+        const auto of = in.sequence_of(sequence);
         contents pages{in.memory};
-        if (const allot_status status = pages.read(given, count); status != ALLOT_OK) return status;
-        return write_value(in.cache.name(in.sequence_of(sequence), pages.pages()), replaced);
+        if (const allot_status status = pages.read(given, count, in.tokens_for(of)); status != ALLOT_OK) return status;
+        return write_value(in.cache.name(of, pages.pages()), replaced);
     });
 }
 
@@ -236,7 +273,10 @@ allot_status allot_page_cache_fork(allot_page_cache* cache, allot_sequence seque
 }
 
 allot_status allot_page_cache_truncate(allot_page_cache* cache, allot_sequence sequence, uint32_t tokens) {
-    return with_cache(cache, [&](auto& in) { return status_of(in.cache.truncate(in.sequence_of(sequence), tokens)); });
+    return with_cache(cache, [&](auto& in) {
+        const allot::page_refusal refused = in.cache.truncate(in.sequence_of(sequence), tokens);
+        return refused == allot::page_refusal::not_full ? allot_status{ALLOT_PAST_END} : status_of(refused);
+    });
 }
 
 allot_status allot_page_cache_release(allot_page_cache* cache, allot_sequence sequence) {
@@ -257,16 +297,21 @@ allot_status allot_page_cache_read_pages(const allot_page_cache* cache, allot_se
     if (pages == nullptr && capacity != 0) return ALLOT_NULL_ARGUMENT;
     return with_cache(cache, [&](const auto& in) {
         const auto read = in.cache.read_pages(in.sequence_of(sequence), {pages, capacity}, group);
-        if (!read) return status_of(read.error());
-        *count = *read;
-        return allot_status{ALLOT_OK};
+        if (read) {
+            *count = *read;
+            return allot_status{ALLOT_OK};
+        }
+        if (read.error() == allot::page_refusal::not_a_model) return allot_status{ALLOT_NO_SUCH_GROUP};
+        if (read.error() != allot::page_refusal::too_long) return status_of(read.error());
+        *count = in.sequence_pages;  // the table may change during the call, so this is the number that always suffices
+        return allot_status{ALLOT_TOO_SMALL};
     });
 }
 
 allot_status allot_page_cache_counts(const allot_page_cache* cache, uint32_t group, allot_page_counts* counts) {
-    if (const allot_status status = check_struct(counts); status != ALLOT_OK) return status;
+    if (const allot_status status = clear_struct(counts); status != ALLOT_OK) return status;
     return with_cache(cache, [&](const auto& in) {
-        if (group >= in.groups) return allot_status{ALLOT_PAGE_NOT_A_MODEL};
+        if (group >= in.groups) return allot_status{ALLOT_NO_SUCH_GROUP};
         const allot::page_counts found = in.cache.counts(group);
         allot_page_counts now = ALLOT_PAGE_COUNTS_INIT;
         now.free = found.free;

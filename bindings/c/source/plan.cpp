@@ -145,9 +145,8 @@ template <class Summary>
 
 allot_status allot_plan(const allot_problem* given, const allot_plan_options* options, allot_place* places,
                         allot_plan_summary* summary) {
-    if (const allot_status status = check_struct(summary); status != ALLOT_OK) return status;
+    if (const allot_status status = clear_struct(summary); status != ALLOT_OK) return status;
     allot_plan_summary made = ALLOT_PLAN_SUMMARY_INIT;
-    write_struct(made, summary);
     allot_plan_options wanted;
     if (const allot_status status = read_options(options, wanted); status != ALLOT_OK) return status;
     const own_memory memory{wanted.callbacks};
@@ -223,9 +222,8 @@ void write_places(const own_array<allot::memory_place>& found, allot_place* plac
 allot_status allot_plan_memories(const allot_problem* given, const allot_memories* given_memories,
                                  const allot_plan_options* options, allot_place* places, allot_need* needs,
                                  allot_memories_summary* summary) {
-    if (const allot_status status = check_struct(summary); status != ALLOT_OK) return status;
+    if (const allot_status status = clear_struct(summary); status != ALLOT_OK) return status;
     const allot_memories_summary none = ALLOT_MEMORIES_SUMMARY_INIT;
-    write_struct(none, summary);
     allot_plan_options wanted;
     if (const allot_status status = read_options(options, wanted); status != ALLOT_OK) return status;
     const own_memory memory{wanted.callbacks};
@@ -265,6 +263,11 @@ allot_status allot_plan_validate(const allot_problem* given, const allot_plan_op
     if (const auto error = check_problem(from.views()); error.reason != allot::plan_refusal::none) {
         if (which != nullptr) which[0] = error.which;
         return status_of(error.reason);
+    }
+    for (std::size_t i = 0; i != from.size(); ++i) {
+        if (places[i].memory == 0) continue;
+        if (which != nullptr) which[0] = i;
+        return places[i].memory == ALLOT_NOWHERE ? ALLOT_NO_PLACE : ALLOT_NO_SUCH_MEMORY;
     }
     workspace work{memory};
     own_array<std::uint64_t> offsets{memory};

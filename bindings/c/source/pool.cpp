@@ -119,7 +119,7 @@ template <class Function>
 }  // namespace
 
 allot_status allot_pool_statistics(const allot_pool* pool, allot_statistics* statistics) {
-    if (const allot_status status = check_struct(statistics); status != ALLOT_OK) return status;
+    if (const allot_status status = clear_struct(statistics); status != ALLOT_OK) return status;
     if (pool == nullptr) return ALLOT_NULL_ARGUMENT;
     write_struct(statistics_of(*pool), statistics);
     return ALLOT_OK;

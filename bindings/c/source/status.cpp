@@ -17,6 +17,12 @@ const char* text_of_interface(allot_status status) noexcept {
         case ALLOT_OUT_OF_MEMORY: return "the library has no memory for its records";
         case ALLOT_BAD_RANGE: return "the memory is too small for one block, or its end exceeds the address space";
         case ALLOT_STOPPED: return "the function that receives bytes did not accept them";
+        case ALLOT_NO_PLACE: return "a buffer has no place in the plan";
+        case ALLOT_NO_SUCH_MEMORY: return "a place is in a memory that the plan does not have";
+        case ALLOT_NO_SUCH_GROUP: return "the cache, or the model of the sequence, has no such group of pages";
+        case ALLOT_TOO_SMALL: return "the array of the caller is too small for the result";
+        case ALLOT_PAST_END: return "the sequence has fewer tokens";
+        case ALLOT_NOT_ONE_PAGE: return "the contents of a page do not have the tokens of one page";
         default: return "unknown";
     }
 }

@@ -47,4 +47,12 @@ void write_struct(Struct from, Struct* to) noexcept {
         std::memset(reinterpret_cast<unsigned char*>(to) + sizeof(Struct), 0, size - sizeof(Struct));
 }
 
+/// Sets a result of the caller to 0, as it stays if the call fails. Returns the reason for which it cannot be written.
+template <class Struct>
+[[nodiscard]] allot_status clear_struct(Struct* to) noexcept {
+    const allot_status status = check_struct(to);
+    if (status == ALLOT_OK) write_struct(Struct{}, to);
+    return status;
+}
+
 }  // namespace allot_c

@@ -3,6 +3,16 @@
 
 static _Alignas(16) unsigned char bytes[4096];
 
+/* Returns whether a result of a failed call is 0, except struct_size. */
+#define IS_ZERO(result) is_zero(&(result).struct_size, sizeof(result))
+static int is_zero(const size_t* result, size_t size) {
+    const unsigned char* rest = (const unsigned char*)(result + 1);
+    if (*result != size) return 0;
+    for (size_t i = 0; i != size - sizeof *result; ++i)
+        if (rest[i] != 0) return 0;
+    return 1;
+}
+
 static allot_arena* arena_of(size_t size) {
     allot_arena_options options = ALLOT_ARENA_OPTIONS_INIT;
     allot_arena* arena = NULL;
@@ -66,7 +76,9 @@ static void arena_arguments(void) {
     CHECK_EQ(allot_arena_free(arena, block), ALLOT_OK);
     CHECK_EQ(allot_arena_free(arena, block), ALLOT_NOT_LIVE);
     CHECK_EQ(allot_arena_reset(NULL), ALLOT_NULL_ARGUMENT);
+    statistics.size = statistics.holes = 7;
     CHECK_EQ(allot_arena_statistics(NULL, &statistics), ALLOT_NULL_ARGUMENT);
+    CHECK(IS_ZERO(statistics));
     CHECK_EQ(allot_arena_statistics(arena, NULL), ALLOT_NULL_ARGUMENT);
     CHECK_EQ(allot_arena_snapshot(NULL, "", append, &into), ALLOT_NULL_ARGUMENT);
     CHECK_EQ(allot_arena_snapshot(arena, "", NULL, &into), ALLOT_NULL_ARGUMENT);
@@ -93,7 +105,9 @@ static void offsets_arguments(void) {
     allot_offsets_options options = ALLOT_OFFSETS_OPTIONS_INIT;
     allot_statistics statistics = ALLOT_STATISTICS_INIT;
     allot_offsets *arena = (allot_offsets*)bytes, *other = NULL;
-    allot_block block = {1, 1, 1, 1}, changed;
+    allot_block block = {1, 1, 1, 1}, none = {0, 0, 0, 0}, changed;
+    counted_memory memory = {0, 0, 0, 0};
+    const allot_callbacks callbacks = callbacks_of(&memory);
     written into = {{0}, 0};
 
     CHECK_EQ(allot_offsets_create(NULL, &arena), ALLOT_NULL_ARGUMENT);
@@ -103,6 +117,14 @@ static void offsets_arguments(void) {
     options.size = 1000;
     options.blocks = UINT64_MAX;
     CHECK_EQ(allot_offsets_create(&options, &arena), ALLOT_OUT_OF_RECORDS);
+    options.callbacks = &callbacks;
+    options.blocks = ((uint64_t)1 << 31) - 255;
+    CHECK_EQ(allot_offsets_create(&options, &arena), ALLOT_OUT_OF_RECORDS);
+    options.blocks -= 1; /* the largest number: the records are requested, and the request fails */
+    memory.fail_at = memory.requests + 2;
+    CHECK_EQ(allot_offsets_create(&options, &arena), ALLOT_OUT_OF_MEMORY);
+    CHECK_EQ(memory.live, 0);
+    options.callbacks = NULL;
     options.blocks = 0;
     CHECK_EQ(allot_offsets_create(&options, &arena), ALLOT_OK);
     CHECK_EQ(allot_offsets_create(&options, &other), ALLOT_OK);
@@ -148,6 +170,12 @@ static void offsets_arguments(void) {
     CHECK_EQ(allot_offsets_resize(NULL, &block, 1), ALLOT_NULL_ARGUMENT);
     CHECK_EQ(allot_offsets_resize(arena, NULL, 1), ALLOT_NULL_ARGUMENT);
     CHECK_EQ(allot_offsets_resize(arena, &block, 0), ALLOT_EMPTY_LAYOUT);
+    CHECK_EQ(allot_offsets_resize(arena, &none, 1), ALLOT_NOT_LIVE);
+    CHECK(none.offset == 0 && none.size == 0 && none.record == 0 && none.number == 0);
+    none = block;
+    none.size = 0;
+    CHECK_EQ(allot_offsets_resize(arena, &none, 1), ALLOT_WRONG_SIZE);
+    CHECK_EQ(none.size, 0);
     CHECK_EQ(allot_offsets_resize(arena, &block, 994), ALLOT_NOT_FREE);
     CHECK_EQ(allot_offsets_resize(arena, &changed, 1), ALLOT_NOT_LIVE);
     CHECK_EQ(allot_offsets_resize(arena, &block, 993), ALLOT_OK);
@@ -161,7 +189,9 @@ static void offsets_arguments(void) {
     CHECK_EQ(allot_offsets_reset(NULL), ALLOT_NULL_ARGUMENT);
     CHECK_EQ(allot_offsets_reset(arena), ALLOT_OK);
     CHECK_EQ(allot_offsets_free(arena, &block), ALLOT_NOT_LIVE);
+    statistics.size = statistics.holes = 7;
     CHECK_EQ(allot_offsets_statistics(NULL, &statistics), ALLOT_NULL_ARGUMENT);
+    CHECK(IS_ZERO(statistics));
     CHECK_EQ(allot_offsets_statistics(arena, NULL), ALLOT_NULL_ARGUMENT);
     CHECK_EQ(allot_offsets_snapshot(NULL, "", append, &into), ALLOT_NULL_ARGUMENT);
     CHECK_EQ(allot_offsets_snapshot(arena, "", NULL, &into), ALLOT_NULL_ARGUMENT);
@@ -216,7 +246,9 @@ static void pool_arguments(void) {
     CHECK_EQ(allot_pool_free(pool, 0), ALLOT_OK);
     CHECK_EQ(allot_pool_free(pool, 0), ALLOT_NOT_LIVE);
     CHECK_EQ(allot_pool_reset(NULL), ALLOT_NULL_ARGUMENT);
+    statistics.size = statistics.holes = 7;
     CHECK_EQ(allot_pool_statistics(NULL, &statistics), ALLOT_NULL_ARGUMENT);
+    CHECK(IS_ZERO(statistics));
     CHECK_EQ(allot_pool_statistics(pool, NULL), ALLOT_NULL_ARGUMENT);
     CHECK_EQ(allot_pool_snapshot(NULL, "", append, &into), ALLOT_NULL_ARGUMENT);
     CHECK_EQ(allot_pool_snapshot(pool, "", NULL, &into), ALLOT_NULL_ARGUMENT);
@@ -252,7 +284,14 @@ static void plan_arguments(void) {
     CHECK_EQ(which[0], 1);
     buffers[1].align = 2;
     buffers[1].until = 1;
+    places[0].offset = places[1].memory = 77;
+    summary.peak = summary.quality = 7;
     CHECK_EQ(allot_plan(&problem, NULL, places, &summary), ALLOT_PLAN_EMPTY_LIFETIME);
+    CHECK(places[0].offset == 77 && places[0].memory == 0 && places[1].offset == 0 && places[1].memory == 77);
+    CHECK_EQ(summary.which, 1);
+    summary.which = 0;
+    CHECK(IS_ZERO(summary));
+    places[0].offset = places[1].memory = 0;
     buffers[1].until = 3;
     problem.fixed_count = 1;
     CHECK_EQ(allot_plan(&problem, NULL, places, &summary), ALLOT_NULL_ARGUMENT);
@@ -280,8 +319,12 @@ static void plan_arguments(void) {
     CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, NULL, needs, &several), ALLOT_NULL_ARGUMENT);
     CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, places, NULL, &several), ALLOT_NULL_ARGUMENT);
     memory[1].align = 5;
+    needs[0].peak = places[1].offset = 77;
+    several.cost = several.unplaced = 7;
     CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, places, needs, &several), ALLOT_PLAN_NOT_A_MEMORY);
     CHECK_EQ(several.which, 1);
+    several.which = 0;
+    CHECK(IS_ZERO(several) && needs[0].peak == 77 && places[1].offset == 77);
 
     CHECK_EQ(allot_plan_validate(NULL, NULL, places, which), ALLOT_NULL_ARGUMENT);
     CHECK_EQ(allot_plan_validate(&problem, NULL, NULL, which), ALLOT_NULL_ARGUMENT);
@@ -294,6 +337,17 @@ static void plan_arguments(void) {
     CHECK_EQ(allot_plan_validate(&problem, NULL, places, which), ALLOT_VIOLATION_MISALIGNED);
     places[1].offset = 64;
     CHECK_EQ(allot_plan_validate(&problem, NULL, places, which), ALLOT_OK);
+    places[1].memory = 1;
+    CHECK_EQ(allot_plan_validate(&problem, NULL, places, which), ALLOT_NO_SUCH_MEMORY);
+    CHECK(which[0] == 1 && which[1] == 0);
+    CHECK_EQ(allot_plan_validate(&problem, NULL, places, NULL), ALLOT_NO_SUCH_MEMORY);
+    places[1].memory = ALLOT_NOWHERE;
+    CHECK_EQ(allot_plan_validate(&problem, NULL, places, which), ALLOT_NO_PLACE);
+    CHECK(which[0] == 1 && which[1] == 0);
+    places[0].memory = UINT64_MAX - 1; /* the first one is reported */
+    CHECK_EQ(allot_plan_validate(&problem, NULL, places, which), ALLOT_NO_SUCH_MEMORY);
+    CHECK_EQ(which[0], 0);
+    places[0].memory = places[1].memory = 0;
     options.capacity = 127;
     CHECK_EQ(allot_plan_validate(&problem, &options, places, which), ALLOT_VIOLATION_OVER_CAPACITY);
 }
@@ -306,7 +360,7 @@ static void page_cache_arguments(void) {
     allot_page_content content = {1, 2, NULL, 0};
     allot_page_cache* cache = (allot_page_cache*)bytes;
     allot_sequence sequence = 1, made = 1;
-    uint32_t tokens = 1, pages[8];
+    uint32_t tokens = 1, pages[9];
     size_t count = 1;
 
     CHECK_EQ(allot_page_cache_create(NULL, &cache), ALLOT_NULL_ARGUMENT);
@@ -336,14 +390,19 @@ static void page_cache_arguments(void) {
     CHECK_EQ(allot_page_cache_create(&options, &cache), ALLOT_PAGE_BAD_LIMITS);
     options.bytes = 8;
     options.sequences = 2;
+    options.sequence_pages = 9;
     CHECK_EQ(allot_page_cache_create(&options, &cache), ALLOT_OK);
     allot_page_cache_destroy(NULL);
 
     CHECK_EQ(allot_page_cache_start(NULL, &request, &sequence, &tokens), ALLOT_NULL_ARGUMENT);
     CHECK(sequence == 0 && tokens == 0);
     CHECK_EQ(allot_page_cache_start(cache, NULL, &sequence, &tokens), ALLOT_NULL_ARGUMENT);
+    tokens = 7;
     CHECK_EQ(allot_page_cache_start(cache, &request, NULL, &tokens), ALLOT_NULL_ARGUMENT);
+    CHECK_EQ(tokens, 0);
+    sequence = 7;
     CHECK_EQ(allot_page_cache_start(cache, &request, &sequence, NULL), ALLOT_NULL_ARGUMENT);
+    CHECK_EQ(sequence, 0);
     request.content_count = 1;
     CHECK_EQ(allot_page_cache_start(cache, &request, &sequence, &tokens), ALLOT_NULL_ARGUMENT);
     request.contents = &content;
@@ -391,20 +450,32 @@ static void page_cache_arguments(void) {
     CHECK_EQ(allot_page_cache_start(cache, &request, &sequence, &tokens), ALLOT_PAGE_OUT_OF_SEQUENCES);
     CHECK_EQ(allot_page_cache_append(cache, made, 1, NULL), ALLOT_PAGE_NOT_COPIED); /* no function copies */
     CHECK_EQ(allot_page_cache_truncate(NULL, made, 1), ALLOT_NULL_ARGUMENT);
-    CHECK_EQ(allot_page_cache_truncate(cache, made, 7), ALLOT_PAGE_NOT_FULL);
+    CHECK_EQ(allot_page_cache_truncate(cache, made, 7), ALLOT_PAST_END);
+    CHECK_EQ(allot_page_cache_truncate(cache, made, 6), ALLOT_OK);
     CHECK_EQ(allot_page_cache_release(NULL, made), ALLOT_NULL_ARGUMENT);
     CHECK_EQ(allot_page_cache_pin(NULL, made, 1), ALLOT_NULL_ARGUMENT);
     CHECK_EQ(allot_page_cache_pin(cache, made, 0), ALLOT_PAGE_NOT_PINNED);
     CHECK_EQ(allot_page_cache_read_pages(NULL, made, 0, pages, 8, &count), ALLOT_NULL_ARGUMENT);
     CHECK_EQ(allot_page_cache_read_pages(cache, made, 0, NULL, 8, &count), ALLOT_NULL_ARGUMENT);
     CHECK_EQ(allot_page_cache_read_pages(cache, made, 0, pages, 8, NULL), ALLOT_NULL_ARGUMENT);
-    CHECK_EQ(allot_page_cache_read_pages(cache, made, 1, pages, 8, &count), ALLOT_PAGE_NOT_A_MODEL);
-    CHECK_EQ(allot_page_cache_read_pages(cache, made, 0, pages, 1, &count), ALLOT_PAGE_TOO_LONG);
+    CHECK_EQ(allot_page_cache_read_pages(cache, made, 1, pages, 8, &count), ALLOT_NO_SUCH_GROUP);
+    CHECK_EQ(count, 0);
+    CHECK_EQ(allot_page_cache_read_pages(cache, made, 0, pages, 1, &count), ALLOT_TOO_SMALL);
+    CHECK_EQ(count, 9); /* sequence_pages */
+    CHECK_EQ(allot_page_cache_read_pages(cache, made, 0, NULL, 0, &count), ALLOT_TOO_SMALL);
+    CHECK_EQ(count, 9);
+    CHECK_EQ(allot_page_cache_read_pages(cache, made, 0, pages, count, &count), ALLOT_OK);
+    CHECK_EQ(count, 2);
     CHECK_EQ(allot_page_cache_read_pages(cache, made, 0, pages, 2, &count), ALLOT_OK);
     CHECK_EQ(count, 2);
     CHECK_EQ(allot_page_cache_counts(NULL, 0, &counts), ALLOT_NULL_ARGUMENT);
     CHECK_EQ(allot_page_cache_counts(cache, 0, NULL), ALLOT_NULL_ARGUMENT);
-    CHECK_EQ(allot_page_cache_counts(cache, 1, &counts), ALLOT_PAGE_NOT_A_MODEL);
+    counts.free = counts.evictions = 7;
+    CHECK_EQ(allot_page_cache_counts(cache, 1, &counts), ALLOT_NO_SUCH_GROUP);
+    CHECK(IS_ZERO(counts));
+    counts.free = counts.evictions = 7;
+    CHECK_EQ(allot_page_cache_counts(NULL, 0, &counts), ALLOT_NULL_ARGUMENT);
+    CHECK(IS_ZERO(counts));
     CHECK_EQ(allot_page_cache_counts(cache, 0, &counts), ALLOT_OK);
     CHECK(counts.free == 6 && counts.used == 2 && counts.cached == 0);
     allot_page_cache_destroy(cache);

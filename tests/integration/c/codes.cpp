@@ -60,8 +60,10 @@ TEST_CASE("c: each code has the number and the text of its enumerator") {
     CHECK_EQ(ALLOT_VIOLATION_OVERLAP, 400 + static_cast<int>(allot::plan_violation_kind::overlap));
     CHECK_EQ(ALLOT_OUT_OF_BUDGET, static_cast<int>(allot::plan_status::out_of_budget));
     std::set<std::string_view> texts{"unknown"};
-    for (const allot_status code : {ALLOT_OK, ALLOT_NULL_ARGUMENT, ALLOT_BAD_STRUCT_SIZE, ALLOT_BAD_OPTION,
-                                    ALLOT_OUT_OF_MEMORY, ALLOT_BAD_RANGE, ALLOT_STOPPED})
+    for (const allot_status code :
+         {ALLOT_OK, ALLOT_NULL_ARGUMENT, ALLOT_BAD_STRUCT_SIZE, ALLOT_BAD_OPTION, ALLOT_OUT_OF_MEMORY, ALLOT_BAD_RANGE,
+          ALLOT_STOPPED, ALLOT_NO_PLACE, ALLOT_NO_SUCH_MEMORY, ALLOT_NO_SUCH_GROUP, ALLOT_TOO_SMALL, ALLOT_PAST_END,
+          ALLOT_NOT_ONE_PAGE})
         CHECK(texts.insert(allot_status_text(code)).second);
     CHECK_EQ(allot_version(), ALLOT_VERSION);
 }

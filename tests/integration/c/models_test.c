@@ -626,12 +626,89 @@ static void groups_of_pages(void) { /* two groups share the memory in large page
     CHECK_EQ(allot_page_cache_append(cache, one, 2, &tokens), ALLOT_OK); /* the window has passed a page of group 1 */
     CHECK_EQ(allot_page_cache_read_pages(cache, one, 1, pages, 8, &count), ALLOT_OK);
     CHECK(count == 3 && pages[0] == UINT32_MAX && pages[1] < 4 && pages[2] < 4 && pages[1] != pages[2]);
-    CHECK_EQ(allot_page_cache_counts(cache, 2, &counts), ALLOT_PAGE_NOT_A_MODEL);
+    CHECK_EQ(allot_page_cache_counts(cache, 2, &counts), ALLOT_NO_SUCH_GROUP);
     allot_page_cache_destroy(cache);
+}
+
+static void compared_tokens(void) { /* two models: the contents have 3 tokens in one, 2 in the other */
+    const allot_page_group groups[3] = {{4, 3, 0, 0, 0}, {8, 3, 6, 0, 0}, {4, 2, 0, 1, 0}};
+    static const uint32_t ids[4] = {5, 6, 7, 8}, others[3] = {5, 6, 9};
+    allot_page_cache_options options = ALLOT_PAGE_CACHE_OPTIONS_INIT;
+    options.bytes = 80;
+    options.groups = groups;
+    options.group_count = 3;
+    options.compare_tokens = 1;
+    for (uint32_t eviction = ALLOT_EVICT_LRU; eviction <= ALLOT_EVICT_S3_FIFO; ++eviction) {
+        for (uint32_t model = 0; model != 2; ++model) {
+            const uint32_t each = 3 - model;
+            allot_page_request request = ALLOT_PAGE_REQUEST_INIT;
+            allot_page_content content = {5, 6, ids, 0};
+            allot_page_cache* cache = NULL;
+            allot_sequence first = 0, second = 0;
+            uint32_t tokens = 0, pages[4], replaced = 0;
+            size_t count = 0;
+            options.eviction = eviction;
+            CHECK_EQ(allot_page_cache_create(&options, &cache), ALLOT_OK);
+            request.model = model;
+            CHECK_EQ(allot_page_cache_start(cache, &request, &first, &tokens), ALLOT_OK);
+            CHECK_EQ(allot_page_cache_append(cache, first, each, NULL), ALLOT_OK);
+            request.contents = &content;
+            request.content_count = 1;
+            for (size_t given = 0; given != 5; ++given) {
+                if (given == each) continue;
+                content.token_count = given;
+                replaced = 7;
+                CHECK_EQ(allot_page_cache_name(cache, first, &content, 1, &replaced), ALLOT_NOT_ONE_PAGE);
+                CHECK_EQ(replaced, 0);
+                second = tokens = 7;
+                CHECK_EQ(allot_page_cache_start(cache, &request, &second, &tokens), ALLOT_NOT_ONE_PAGE);
+                CHECK(second == 0 && tokens == 0);
+            }
+            content.token_count = each;
+            CHECK_EQ(allot_page_cache_name(cache, first, &content, 1, NULL), ALLOT_OK);
+            CHECK_EQ(allot_page_cache_start(cache, &request, &second, &tokens), ALLOT_OK);
+            CHECK_EQ(tokens, each);
+            CHECK_EQ(allot_page_cache_read_pages(cache, second, model == 0 ? 1 : 2, pages, 4, &count), ALLOT_OK);
+            CHECK_EQ(count, 1);
+            CHECK_EQ(allot_page_cache_read_pages(cache, second, model == 0 ? 2 : 0, pages, 4, &count),
+                     ALLOT_NO_SUCH_GROUP); /* a group of the other model */
+            CHECK_EQ(count, 0);
+            content.tokens = model == 0 ? others : others + 1;
+            CHECK_EQ(allot_page_cache_start(cache, &request, &second, &tokens), ALLOT_OK);
+            CHECK_EQ(tokens, 0); /* the hash is equal, the tokens are not */
+            request.model = 2;
+            CHECK_EQ(allot_page_cache_start(cache, &request, &second, &tokens), ALLOT_PAGE_NOT_A_MODEL);
+            allot_page_cache_destroy(cache);
+        }
+    }
+}
+
+static void tokens_in_both_or_in_neither(void) { /* the tokens of contents are a part of the key of a page */
+    static const uint32_t ids[16] = {1, 2, 3};
+    for (unsigned round = 0; round != 4; ++round) {
+        allot_page_cache_options options = ALLOT_PAGE_CACHE_OPTIONS_INIT;
+        allot_page_request request = ALLOT_PAGE_REQUEST_INIT;
+        const allot_page_content with = {5, 6, ids, 16}, without = {5, 6, NULL, 0};
+        allot_page_cache* cache = NULL;
+        allot_sequence first = 0, second = 0;
+        uint32_t tokens = 0;
+        options.bytes = 4;
+        CHECK_EQ(allot_page_cache_create(&options, &cache), ALLOT_OK);
+        CHECK_EQ(allot_page_cache_start(cache, &request, &first, &tokens), ALLOT_OK);
+        CHECK_EQ(allot_page_cache_append(cache, first, 16, NULL), ALLOT_OK);
+        CHECK_EQ(allot_page_cache_name(cache, first, round % 2 == 0 ? &with : &without, 1, NULL), ALLOT_OK);
+        request.contents = round / 2 == 0 ? &with : &without;
+        request.content_count = 1;
+        CHECK_EQ(allot_page_cache_start(cache, &request, &second, &tokens), ALLOT_OK);
+        CHECK_EQ(tokens, round % 2 == round / 2 ? 16 : 0);
+        allot_page_cache_destroy(cache);
+    }
 }
 
 void test_page_cache(void) {
     for (uint32_t eviction = ALLOT_EVICT_LRU; eviction <= ALLOT_EVICT_S3_FIFO; ++eviction) page_cache_calls(eviction);
     pins();
     groups_of_pages();
+    compared_tokens();
+    tokens_in_both_or_in_neither();
 }
