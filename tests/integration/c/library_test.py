@@ -64,6 +64,41 @@ def zig():
     return None
 
 
+BYTES = ctypes.create_string_buffer(1024 * 1024)
+
+
+def memory_of(handle, *options):
+    """Returns how many bytes of its own a new handle takes. `options` are the members before `callbacks`."""
+    library = ctypes.CDLL(str(LIBRARY))
+    c, blocks = ctypes.CDLL(None), {}
+    c.malloc.restype = ctypes.c_void_p
+
+    def allocate(_, size, align):
+        made = c.malloc(ctypes.c_size_t(size))
+        blocks[made] = size
+        return made
+
+    def release(_, memory, size, align):
+        if blocks.pop(memory) != size:
+            raise AssertionError("the size of a block changed")
+        c.free(ctypes.c_void_p(memory))
+
+    pointer, size = ctypes.c_void_p, ctypes.c_size_t
+    functions = ctypes.CFUNCTYPE(pointer, pointer, size, size)(allocate), \
+        ctypes.CFUNCTYPE(None, pointer, pointer, size, size)(release)
+    callbacks = (pointer * 3)(*(ctypes.cast(function, pointer) for function in functions), None)
+    members = (ctypes.c_uint64 * (len(options) + 2))(8 * (len(options) + 2), *options, ctypes.addressof(callbacks))
+    made = pointer()
+    status = getattr(library, f"{handle}_create")(members, ctypes.byref(made))
+    if status:
+        raise AssertionError(f"{handle}_create returns {status}")
+    taken = sum(blocks.values())
+    getattr(library, f"{handle}_destroy")(made)
+    if blocks:
+        raise AssertionError(f"{handle}_destroy keeps blocks")
+    return taken
+
+
 class Library(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -153,6 +188,27 @@ class Library(unittest.TestCase):
         self.assertEqual(library.allot_offsets_allocate(arena, ctypes.c_uint64(10), ctypes.c_uint64(1), block), 0)
         self.assertEqual((block[0], block[1]), (0, 10))
         library.allot_offsets_destroy(arena)
+
+    def test_memory_of_the_guide(self):
+        guide = (ROOT / "docs" / "c.md").read_text(encoding="utf-8")
+        rows = re.findall(r"^\| `(allot_\w+)` \|[^|]*\| ([\d.]+) (KB|bytes), and (.*) \|$", guide, re.M)
+        said = {name: (f"{number} {unit}", rest) for name, number, unit, rest in rows}
+        self.assertEqual(set(said), {"allot_arena", "allot_offsets", "allot_pool"})
+        if ctypes.sizeof(ctypes.c_void_p) != 8:
+            self.skip("the sizes of the guide are those of 64-bit machines")
+
+        def text(size):
+            return f"{size / 1000:.1f} KB" if size >= 1000 else f"{size} bytes"
+
+        first, last = 64 * 1024, 1024 * 1024
+        one, two = (memory_of("allot_arena", ctypes.addressof(BYTES), size) for size in (first, last))
+        self.assertEqual(two - one, (last - first) // 128)
+        self.assertEqual(said["allot_arena"], (text(one - first // 128), "1/128 of the bytes"))
+        one, two = (memory_of("allot_offsets", last, blocks) for blocks in (0, 1000))
+        self.assertEqual(said["allot_offsets"], (text(one), f"{(two - one) // 1000} bytes for each block"))
+        one, two = (memory_of("allot_pool", 0, 16 * slots, 16, 16) for slots in (1, 1001))
+        each = (two - one) // 1000
+        self.assertEqual(said["allot_pool"], (text(one - each), f"{each} for each slot"))
 
     def test_interface_is_the_released_one(self):
         if not shutil.which("abidiff"):
