@@ -74,13 +74,13 @@ allot::event_log replay(const allot::trace& of, const std::string& allocator) {
 /// Records calls. The numbers of blocks are checked, because they are from users.
 class recorder {
 public:
-    std::uint64_t allocate(std::uint64_t size, std::uint64_t alignment) {
+    std::uint64_t allocate(natural<std::uint64_t> size, natural<std::uint64_t> alignment) {
         if (size >= std::uint64_t{1} << 62) throw std::invalid_argument{"the size must be below 2**62"};
-        if (!allot::is_alignment(alignment)) throw std::invalid_argument{"the alignment is not a power of two"};
+        if (!allot::is_alignment(alignment.value)) throw std::invalid_argument{"the alignment is not a power of two"};
         live_.push_back(true);
         return writer_.allocate(size, alignment);
     }
-    void free(std::uint64_t block) {
+    void free(natural<std::uint64_t> block) {
         if (block >= live_.size() || !live_[block])
             throw std::invalid_argument{"block " + std::to_string(block) + " is not live"};
         live_[block] = false;

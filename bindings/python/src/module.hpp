@@ -4,7 +4,10 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <exception>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -16,6 +19,26 @@ namespace nb = nanobind;
 /// A request failed: `allot.OutOfMemory`.
 struct out_of_memory : std::runtime_error {
     using std::runtime_error::runtime_error;
+};
+
+/// Returns an integer of Python that is at least 0. Throws TypeError or ValueError with the value for any other object.
+template <class Number>
+[[nodiscard]] Number natural_of(nb::handle given) {
+    if (!PyIndex_Check(given.ptr()))
+        throw nb::type_error((nb::cast<std::string>(nb::repr(given)) + " is not an integer").c_str());
+    const nb::object number = nb::steal(PyNumber_Index(given.ptr()));
+    if (!number.is_valid()) throw nb::python_error{};
+    Number value{};
+    if (nb::try_cast<Number>(number, value, false) && value >= Number{}) return value;
+    throw std::invalid_argument{nb::cast<std::string>(nb::str(number)) + " is not from 0 to 2**" +
+                                std::to_string(std::numeric_limits<Number>::digits) + " - 1"};
+}
+
+/// An argument of a function of Python: `natural_of` the object.
+template <class Number>
+struct natural {
+    Number value;
+    operator Number() const noexcept { return value; }
 };
 
 /// Calls a function of Python from a function of C++ that must not throw, and keeps an exception until `rethrow`.
@@ -49,3 +72,23 @@ void bind_planner(nb::module_& m);
 void bind_tensors(nb::module_& m);
 
 }  // namespace allot_python
+
+/// Keeps the object, because only the conversion operator may throw.
+template <class Number>
+struct nanobind::detail::type_caster<allot_python::natural<Number>> {
+    static constexpr auto Name = const_name("int");
+    template <class>
+    using Cast = allot_python::natural<Number>;
+    template <class>
+    static constexpr bool can_cast() noexcept {
+        return true;
+    }
+
+    bool from_python(handle from, std::uint32_t, cleanup_list*) noexcept {
+        given = from;
+        return true;
+    }
+    explicit operator allot_python::natural<Number>() const { return {allot_python::natural_of<Number>(given)}; }
+
+    handle given{};
+};

@@ -20,27 +20,28 @@ namespace {
 class offset_allocator {
     using strategy = allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table}, std::uint64_t>;
     using allocation = allot::allocation_of<strategy>;
+    using number = natural<std::uint64_t>;
 
 public:
-    explicit offset_allocator(std::uint64_t size) : size_{size} { insert(); }
+    explicit offset_allocator(number size) : size_{size} { insert(); }
 
-    std::uint64_t allocate(std::uint64_t size, std::uint64_t alignment) {
+    std::uint64_t allocate(number size, number alignment) {
         const auto made = strategy_.allocate({size, alignment});
         if (!made) refuse(strategy_.diagnose({size, alignment}));
         return keep(made);
     }
-    std::uint64_t allocate_at(std::uint64_t offset, std::uint64_t size) {
+    std::uint64_t allocate_at(number offset, number size) {
         const auto made = strategy_.allocate_at({offset, size});
         if (!made) refuse(strategy_.diagnose_at({offset, size}));
         return keep(made);
     }
-    void free(std::uint64_t offset) {
+    void free(number offset) {
         const auto found = find(offset);
         strategy_.deallocate(found->second);
         used_ -= found->second.where.size;
         live_.erase(found);
     }
-    void resize(std::uint64_t offset, std::uint64_t size) {
+    void resize(number offset, number size) {
         if (size == 0) throw std::invalid_argument{"the size is 0"};
         allocation& held = find(offset)->second;
         if (!strategy_.resize(held, size))
@@ -62,7 +63,7 @@ public:
     [[nodiscard]] std::uint64_t peak() const { return peak_; }
     [[nodiscard]] std::size_t count() const { return live_.size(); }
     [[nodiscard]] bool contains(std::uint64_t offset) const { return live_.contains(offset); }
-    [[nodiscard]] std::uint64_t size_of(std::uint64_t offset) { return find(offset)->second.where.size; }
+    [[nodiscard]] std::uint64_t size_of(number offset) { return find(offset)->second.where.size; }
     [[nodiscard]] std::uint64_t largest_hole() const { return strategy_.diagnose({1, 1}).largest_hole; }
     [[nodiscard]] std::vector<std::pair<std::uint64_t, std::uint64_t>> holes() const {
         std::vector<std::pair<std::uint64_t, std::uint64_t>> all;
@@ -132,7 +133,7 @@ them. Of the smallest suitable holes it takes one at a low offset. Freed neighbo
 >>> memory.holes, memory.used
 ([(0, 3000), (3100, 1045476)], 100)
 )")
-        .def(nb::init<std::uint64_t>(), nb::arg("size"))
+        .def(nb::init<natural<std::uint64_t>>(), nb::arg("size"))
         .def("allocate", &offset_allocator::allocate, nb::arg("size"), nb::arg("alignment") = 1,
              "Returns the offset of a new block. Raises OutOfMemory if no hole fits.")
         .def("allocate_at", &offset_allocator::allocate_at, nb::arg("offset"), nb::arg("size"),

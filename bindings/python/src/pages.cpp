@@ -23,6 +23,50 @@ namespace allot_python {
 namespace {
 
 using tokens = std::vector<std::uint32_t>;
+
+/// An argument of tokens.
+struct given_tokens {
+    tokens all;
+};
+
+}  // namespace
+
+}  // namespace allot_python
+
+/// Reads a list. Otherwise the conversion operator, which may throw, names the first wrong token.
+template <>
+struct nanobind::detail::type_caster<allot_python::given_tokens> {
+    using list = make_caster<allot_python::tokens>;
+    static constexpr auto Name = list::Name;
+    template <class>
+    using Cast = allot_python::given_tokens;
+    template <class>
+    static constexpr bool can_cast() noexcept {
+        return true;
+    }
+
+    bool from_python(handle from, std::uint32_t flags, cleanup_list* cleanup) noexcept {
+        given = from;
+        is_read = read.from_python(from, flags, cleanup);
+        return true;
+    }
+    explicit operator allot_python::given_tokens() {
+        if (is_read) return {std::move(read.value)};
+        allot_python::given_tokens made;
+        for (const handle each : given) made.all.push_back(allot_python::natural_of<std::uint32_t>(each));
+        return made;
+    }
+
+    handle given{};
+    list read{};
+    bool is_read = false;
+};
+
+namespace allot_python {
+
+namespace {
+
+using number = natural<std::uint32_t>;
 using page_copy = std::pair<std::uint32_t, std::uint32_t>;
 
 /// A call of a page cache failed: `allot.PageCacheError`.
@@ -142,8 +186,7 @@ std::unique_ptr<page_calls> make_calls(std::string_view eviction, const allot::p
 /// A cache of pages with equal sizes, and its records.
 class pages : public std::enable_shared_from_this<pages> {
 public:
-    pages(std::uint32_t count, std::uint32_t page_tokens, std::uint32_t sequences, std::uint32_t sequence_pages,
-          const std::string& eviction)
+    pages(number count, number page_tokens, number sequences, number sequence_pages, const std::string& eviction)
         : group_{.page_tokens = page_tokens},
           limits_{.bytes = count,
                   .groups = {&group_, 1},
@@ -190,8 +233,9 @@ public:
     sequence& operator=(const sequence&) = delete;
     ~sequence() { release(); }
 
-    std::optional<page_copy> append(const tokens& more) {
+    std::optional<page_copy> append(const given_tokens& given) {
         check();
+        const tokens& more = given.all;
         tokens grown = tokens_;
         grown.insert(grown.end(), more.begin(), more.end());
         if (more.size() > std::numeric_limits<std::uint32_t>::max()) throw page_failure{"there are too many tokens"};
@@ -216,11 +260,11 @@ public:
         made->named_ = named_;
         return made;
     }
-    void truncate(std::uint32_t count) {
+    void truncate(number count) {
         check();
         in_->cache().truncate(held_, count);
         tokens_.resize(count);
-        named_ = std::min(named_, count / in_->page_tokens());
+        named_ = std::min(named_, count.value / in_->page_tokens());
     }
     void pin() {
         check();
@@ -255,8 +299,9 @@ private:
     std::uint32_t cached_, named_;
 };
 
-std::unique_ptr<sequence> start(const std::shared_ptr<pages>& in, const tokens& prompt, std::uint64_t salt,
-                                std::uint32_t priority) {
+std::unique_ptr<sequence> start(const std::shared_ptr<pages>& in, const given_tokens& given,
+                                natural<std::uint64_t> salt, number priority) {
+    const tokens& prompt = given.all;
     if (priority > 15) throw std::invalid_argument{"priority: " + std::to_string(priority) + " is not from 0 to 15"};
     const auto contents = in->contents(prompt);
     const auto [begun, cached] = in->cache().start({.contents = contents, .priority = priority, .salt = salt_of(salt)});
@@ -325,17 +370,17 @@ stay cached after their last use, until a page is needed. Then `eviction` select
 >>> second.cached, second.pages, cache.counts
 (8, [0, 1], (98, 0, 2))
 )")
-        .def(nb::init<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, const std::string&>(),
-             nb::arg("pages"), nb::kw_only(), nb::arg("page_tokens") = 16, nb::arg("sequences") = 256,
-             nb::arg("sequence_pages") = 1024, nb::arg("eviction") = "lru",
+        .def(nb::init<number, number, number, number, const std::string&>(), nb::arg("pages"), nb::kw_only(),
+             nb::arg("page_tokens") = 16, nb::arg("sequences") = 256, nb::arg("sequence_pages") = 1024,
+             nb::arg("eviction") = "lru",
              nb::sig("def __init__(self, pages: int, *, page_tokens: int = 16, sequences: int = 256, "
                      "sequence_pages: int = 1024, eviction: typing.Literal['lru', 'reuse', 'priority', 's3_fifo', "
                      "'leaf_first_priority', 'leaf_first_s3_fifo'] = 'lru') -> None"),
              "Makes a cache with a number of pages, and limits on the sequences and on the pages of one of them.")
         .def(
             "match",
-            [](pages& self, const tokens& prompt, std::uint64_t salt) {
-                return self.cache().match({.contents = self.contents(prompt), .salt = salt_of(salt)}).tokens;
+            [](pages& self, const given_tokens& prompt, natural<std::uint64_t> salt) {
+                return self.cache().match({.contents = self.contents(prompt.all), .salt = salt_of(salt)}).tokens;
             },
             nb::arg("tokens"), nb::arg("salt") = 0, "Returns the number of first tokens whose pages are cached.")
         .def("start", &start, nb::arg("tokens"), nb::arg("salt") = 0, nb::arg("priority") = 0,

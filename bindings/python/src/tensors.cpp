@@ -15,6 +15,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -111,17 +113,39 @@ std::string name_of_dtype(nb::handle given) {
     return text.substr(text.rfind('.') + 1);  // torch.float32
 }
 
-tensor make(const std::shared_ptr<memory>& in, nb::handle shape, nb::handle dtype, std::size_t alignment) {
+/// Returns the extents of a shape: an integer or a sequence of integers.
+std::vector<std::int64_t> shape_of(nb::handle given) {
+    if (nb::isinstance<nb::str>(given) || nb::isinstance<nb::bytes>(given) || !PySequence_Check(given.ptr()))
+        return {natural_of<std::int64_t>(given)};
     std::vector<std::int64_t> extents;
-    if (nb::isinstance<nb::int_>(shape)) extents.push_back(nb::cast<std::int64_t>(shape));
-    else extents = nb::cast<std::vector<std::int64_t>>(shape);
+    for (const nb::handle each : given) extents.push_back(natural_of<std::int64_t>(each));
+    return extents;
+}
+
+/// Returns whether elements have a width that arrays of other libraries can have. C++ has any width of 1 to 255 bits.
+bool is_usual(allot::dtype type) {
+    if (allot::prescribed_bits(type.code) != 0) return true;
+    const auto is_one_of = [&](std::initializer_list<int> widths) {
+        return std::ranges::count(widths, type.bits) != 0;
+    };
+    switch (type.code) {
+        case allot::dtype_code::integer: return is_one_of({4, 8, 16, 32, 64});
+        case allot::dtype_code::unsigned_integer: return is_one_of({1, 4, 8, 16, 32, 64});
+        case allot::dtype_code::floating: return is_one_of({16, 32, 64});
+        case allot::dtype_code::bfloat: return is_one_of({16});
+        case allot::dtype_code::complex: return is_one_of({64, 128});
+        default: return type.code == allot::dtype_code::boolean;
+    }
+}
+
+tensor make(const std::shared_ptr<memory>& in, nb::handle shape, nb::handle dtype, natural<std::size_t> alignment) {
+    const std::vector<std::int64_t> extents = shape_of(shape);
     const std::string name = name_of_dtype(dtype);
     const auto type = allot::dtype_named(name);
-    if (!type) throw std::invalid_argument{"unknown dtype " + name};
-    if (!allot::is_alignment(alignment) || alignment > most_align)
-        throw std::invalid_argument{"the alignment must be a power of two up to 4096"};
-    auto made = allot::alloc_tensor(in->storage, allot::anywhere, allot::shape{std::span{std::as_const(extents)}},
-                                    *type, alignment);
+    if (!type || !is_usual(*type)) throw std::invalid_argument{"unknown dtype " + name};
+    if (!allot::is_alignment(alignment.value) || alignment > most_align)
+        throw std::invalid_argument{"alignment: " + std::to_string(alignment) + " is not a power of two up to 4096"};
+    auto made = allot::alloc_tensor(in->storage, allot::anywhere, allot::shape{std::span{extents}}, *type, alignment);
     if (made) return {in, *std::move(made)};
     const auto reason = made.error().reason;
     if (reason == allot::tensor_refusal::no_memory || reason == allot::tensor_refusal::no_host_memory)
@@ -172,7 +196,7 @@ The bytes become free when this object and all arrays that share them are gone.)
 >>> arena.used
 0
 )")
-        .def(nb::new_([](std::size_t size) {
+        .def(nb::new_([](natural<std::size_t> size) {
                  if (size < least_size || size > std::numeric_limits<std::size_t>::max() / 2)
                      throw std::invalid_argument{"the size must be from 64 to 2**63 - 1"};
                  auto made = std::make_shared<memory>(size);
@@ -185,7 +209,7 @@ The bytes become free when this object and all arrays that share them are gone.)
                      "Tensor"),
              R"(Returns a tensor whose elements have no values yet.
 
-`dtype` is a name such as 'bfloat16', or a dtype of NumPy or PyTorch. Raises OutOfMemory if no hole fits.)")
+`dtype` is a name such as 'bfloat16' or 'int4', or a dtype of NumPy or PyTorch. Raises OutOfMemory if no hole fits.)")
         .def("snapshot", &memory::snapshot, "Returns the state of the arena, which a notebook draws.")
         .def_prop_ro("size", &memory::size, "The number of bytes of the arena, with its records.")
         .def_prop_ro(

@@ -55,6 +55,9 @@ def test_wrong_calls_are_refused():
     for wrong in (lambda: writer.free(0), lambda: writer.free(1), lambda: writer.allocate(1, 3), lambda: writer.allocate(2**62)):
         with pytest.raises(ValueError):
             wrong()
+    for call in (writer.allocate, writer.free):
+        with pytest.raises(ValueError, match=r"^-1 is not from 0 to 2\*\*64 - 1$"):
+            call(-1)
     trace = allot.Trace.from_bytes(writer.to_bytes())
     with pytest.raises(ValueError, match="the allocators are: best_fit best_fit_side_table deferred bump"):
         allot.replay(trace, "slab")

@@ -105,9 +105,17 @@ def test_wrong_arguments_are_refused():
     for size, alignment in ((0, 1), (1, 3), (1, 0)):
         with pytest.raises(ValueError):
             memory.allocate(size, alignment)
-    for size in (-1, 2**64, 1.5, None):
-        with pytest.raises((TypeError, OverflowError)):
-            memory.allocate(size)
+    calls = (memory.allocate, memory.free, memory.size_of, lambda value: memory.allocate_at(0, value),
+             lambda value: memory.resize(value, 1), lambda value: memory.allocate(1, alignment=value), allot.OffsetAllocator)
+    for call in calls:
+        for value in (-1, 2**64, 2**70):
+            with pytest.raises(ValueError, match=rf"^{value} is not from 0 to 2\*\*64 - 1$"):
+                call(value)
+        for value in (1.5, "1"):
+            with pytest.raises(TypeError, match=f"^{value!r} is not an integer$"):
+                call(value)
+        with pytest.raises(TypeError):
+            call(None)
     with pytest.raises(ValueError, match="the size is 0"):
         memory.resize(memory.allocate(1), 0)
     with pytest.raises(ValueError):

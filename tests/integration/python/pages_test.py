@@ -1,5 +1,6 @@
 """Tests of allot.PageCache against a simulated memory of pages."""
 
+import numpy
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -121,8 +122,10 @@ def test_limits():
     for wrong in ({"pages": 0}, {"pages": 9, "page_tokens": 0}, {"pages": 9, "sequences": 0}):
         with pytest.raises(ValueError, match="the limits are invalid"):
             allot.PageCache(**wrong)
-    with pytest.raises((TypeError, OverflowError)):
-        allot.PageCache(-1)
+    for value in (-1, 2**32):
+        for wrong in ({"pages": value}, {"pages": 9, "page_tokens": value}, {"pages": 9, "sequences": value}):
+            with pytest.raises(ValueError, match=rf"^{value} is not from 0 to 2\*\*32 - 1$"):
+                allot.PageCache(**wrong)
     cache = allot.PageCache(2, page_tokens=4, sequence_pages=1)
     with pytest.raises(allot.PageCacheError, match="too many pages"):
         cache.start([]).append(range(5))
@@ -216,6 +219,27 @@ def test_pinned_pages_are_not_evicted():
 
 def test_tokens_of_a_wrong_type_are_refused():
     cache = allot.PageCache(3)
-    for tokens in ([-1], [2**32], ["a"], 5):
-        with pytest.raises((TypeError, RuntimeError)):
-            cache.start(tokens)
+    sequence = cache.start([])
+    for tokens, error, reason in (([-1], ValueError, r"-1 is not from 0 to 2\*\*32 - 1"),
+                                  ([7, 2**32], ValueError, r"4294967296 is not from 0 to 2\*\*32 - 1"),
+                                  (["a"], TypeError, "'a' is not an integer"),
+                                  ([1.5], TypeError, "1.5 is not an integer"), (5, TypeError, "'int' object is not iterable")):
+        for call in (cache.start, cache.match, sequence.append):
+            with pytest.raises(error, match=f"^{reason}$"):
+                call(tokens)
+    for call in (cache.start, cache.match):
+        with pytest.raises(ValueError, match=r"^18446744073709551616 is not from 0 to 2\*\*64 - 1$"):
+            call([1], salt=2**64)
+    with pytest.raises(ValueError, match=r"^-1 is not from 0 to 2\*\*32 - 1$"):
+        cache.start([1], priority=-1)
+    with pytest.raises(ValueError, match=r"^-1 is not from 0 to 2\*\*32 - 1$"):
+        sequence.truncate(-1)
+    assert cache.counts == (3, 0, 0)
+
+
+def test_forms_of_tokens():
+    cache = allot.PageCache(9, page_tokens=2)
+    for tokens in ([1, 2, 3], (1, 2, 3), range(1, 4), iter([1, 2, 3]), numpy.array([1, 2, 3])):
+        with cache.start([]) as sequence:
+            sequence.append(tokens)
+            assert sequence.tokens == [1, 2, 3]

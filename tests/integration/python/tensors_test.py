@@ -82,6 +82,38 @@ def test_requests_of_consumers():
             tensor.__dlpack__(**wrong)
 
 
+@pytest.mark.parametrize("shape, error, reason", [
+    ((1.5,), TypeError, "1.5 is not an integer"),
+    ("a", TypeError, "'a' is not an integer"),
+    (b"ab", TypeError, "b'ab' is not an integer"),
+    (["a"], TypeError, "'a' is not an integer"),
+    ({2, 3}, TypeError, r"\{2, 3\} is not an integer"),
+    (-1, ValueError, r"-1 is not from 0 to 2\*\*63 - 1"),
+    (2**63, ValueError, r"9223372036854775808 is not from 0 to 2\*\*63 - 1"),
+    (2**64, ValueError, r"18446744073709551616 is not from 0 to 2\*\*63 - 1"),
+    ((2**63, 2), ValueError, r"9223372036854775808 is not from 0 to 2\*\*63 - 1"),
+])
+def test_a_wrong_shape_is_refused_with_the_value(shape, error, reason):
+    with pytest.raises(error, match=f"^{reason}$"):
+        allot.Arena(1 << 16).empty(shape)
+
+
+def test_shapes_of_numpy():
+    arena = allot.Arena(1 << 16)
+    assert arena.empty(numpy.int64(3)).shape == (3,)
+    assert arena.empty(numpy.array([2, 3])).shape == arena.empty((numpy.uint8(2), 3)).shape == (2, 3)
+
+
+def test_dtypes_with_the_widths_of_other_libraries():
+    arena = allot.Arena(1 << 16)
+    for dtype, nbytes in (("int4", 4), ("uint1", 1), ("float4_e2m1fn", 4), ("float8_e5m2", 8), ("bfloat16", 16),
+                          ("complex64", 64), ("float16x4", 64)):
+        assert arena.empty(8, dtype).nbytes == nbytes
+    for dtype in ("float33", "float8", "float128", "int3", "int7", "int128", "uint2", "bfloat32", "complex32", "handle64"):
+        with pytest.raises(ValueError, match=f"^unknown dtype {dtype}$"):
+            arena.empty(8, dtype)
+
+
 def test_wrong_arguments_are_refused():
     arena = allot.Arena(1 << 16)
     for wrong in ((-1,), ([2, -1],), ([2**62, 2**62],), (1, "float32", 3), (1, "float32", 8192), ([1] * 99,)):
@@ -92,6 +124,11 @@ def test_wrong_arguments_are_refused():
     for size in (0, 63, 2**63):
         with pytest.raises(ValueError, match="the size must be from 64"):
             allot.Arena(size)
+    for size in (-1, 2**64):
+        with pytest.raises(ValueError, match=rf"^{size} is not from 0 to 2\*\*64 - 1$"):
+            allot.Arena(size)
+    with pytest.raises(ValueError, match="^alignment: 3 is not a power of two up to 4096$"):
+        arena.empty(1, alignment=3)
     assert arena.used == 0
 
 
