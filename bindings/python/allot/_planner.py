@@ -63,13 +63,13 @@ def plan(buffers: Buffers, *, capacity: int | None = None, memories: None = None
 
 
 @overload
-def plan(buffers: Buffers, *, memories: Memories, uses: Sequence[int] = (), allowed: Sequence[int] = (),
+def plan(buffers: Buffers, *, memories: Memories, uses: Sequence[int] | None = None, allowed: Sequence[int] | None = None,
          revivals: Revivals = (), fixed: Mapping[int, int] = {}, together: Pairs = (), apart: Pairs = (),
          effort: int | None = None, seconds: float | None = None, progress: Progress | None = None) -> MemoriesPlan: ...
 
 
-def plan(buffers: Buffers, *, capacity: int | None = None, memories: Memories | None = None, uses: Sequence[int] = (),
-         allowed: Sequence[int] = (), revivals: Revivals = (), fixed: Mapping[int, int] = {}, together: Pairs = (),
+def plan(buffers: Buffers, *, capacity: int | None = None, memories: Memories | None = None, uses: Sequence[int] | None = None,
+         allowed: Sequence[int] | None = None, revivals: Revivals = (), fixed: Mapping[int, int] = {}, together: Pairs = (),
          apart: Pairs = (), reserved: Pairs = (), effort: int | None = None, seconds: float | None = None,
          progress: Progress | None = None) -> Plan | MemoriesPlan:
     """Computes an offset for each buffer, so that buffers that are live at the same time share no byte.
@@ -110,20 +110,20 @@ def plan(buffers: Buffers, *, capacity: int | None = None, memories: Memories | 
     """
     given = table(buffers, revivals, fixed, together, apart, reserved)
     time, watch = _seconds(seconds), _watch(progress)
-    used, may = each_number(uses, "uses"), each_number(allowed, "allowed")
     work = None if effort is None else number(effort, "effort")
     if memories is None:
-        if used or may:
+        if uses is not None or allowed is not None:
             raise ValueError("uses and allowed need memories")
         return Plan(_allot.plan(given, _capacity(capacity), 500_000 if work is None else work, time, watch))
     if capacity is not None:
         raise ValueError("give the capacity of each memory in place of capacity")
+    used, may = each_number(uses, "uses", len(given)), each_number(allowed, "allowed", len(given))
     limit = (2**60 if time is not None else 150_000) if work is None else work
     return MemoriesPlan(_allot.plan_memories(given, memories_of(memories), used, may, limit, time, watch))
 
 
 def plan_moves(buffers: Buffers, accesses: Iterable[Access | tuple[Any, ...]], *, memories: Memories,
-               allowed: Sequence[int] = (), revivals: Revivals = (), fixed: Mapping[int, int] = {},
+               allowed: Sequence[int] | None = None, revivals: Revivals = (), fixed: Mapping[int, int] = {},
                together: Pairs = (), apart: Pairs = (), effort: int | None = None, seconds: float | None = None,
                progress: Progress | None = None) -> MovesPlan:
     """Plans several memories, fastest first, when a buffer may leave the fast memory and come back.
@@ -149,7 +149,7 @@ def plan_moves(buffers: Buffers, accesses: Iterable[Access | tuple[Any, ...]], *
     used = [Access(*each) for each in tuples(accesses, "accesses", "an Access", 2, 3)]
     checked = [(index(each.buffer, len(given), "accesses"), step_of(each.step, "accesses"), bool(each.writes))
                for each in used]
-    return MovesPlan(_allot.plan_moves(given, checked, memories_of(memories), each_number(allowed, "allowed"),
+    return MovesPlan(_allot.plan_moves(given, checked, memories_of(memories), each_number(allowed, "allowed", len(given)),
                                        150_000 if effort is None else number(effort, "effort"), _seconds(seconds),
                                        _watch(progress)))
 

@@ -74,7 +74,7 @@ class _OneMemory(_Made):
         return self._made.step
 
     def svg(self) -> str:
-        """Returns a picture: time across, addresses up, a shape for each buffer. Raises ValueError without buffers."""
+        """Returns a picture: time across, addresses up, a shape for each buffer."""
         return self._made.svg()
 
     def _repr_svg_(self) -> str:

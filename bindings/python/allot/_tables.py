@@ -150,11 +150,15 @@ def _from_columns(columns: Any, keys: Iterable[str]) -> _Columns:
 def _from_rows(rows: Any) -> _Columns:
     columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
     names: list[str] = []
+    first: tuple[int, bool] | None = None  # the first mapping, and whether it has an id
     for at, row in enumerate(iterable(rows, "buffers", "a table of buffers")):
         if isinstance(row, Mapping):
             missing = [name for name in _COLUMNS[:3] if name not in row]
             if missing:
                 raise ValueError(f"buffer {at} has no {missing[0]}")
+            first = first or (at, "id" in row)
+            if ("id" in row) != first[1]:
+                raise ValueError(f"buffer {at} has {'no' if first[1] else 'an'} id, unlike buffer {first[0]}")
             values = [row.get(name, 1) for name in _COLUMNS]
             names.append(str(row.get("id", at)))
         else:
@@ -223,6 +227,11 @@ def memories_of(memories: Any) -> list[tuple[int, int, int]]:
              number(each.alignment, "alignment"), number(each.cost, "cost")) for each in made]
 
 
-def each_number(values: Any, name: str) -> list[int]:
-    """Returns a list of numbers."""
-    return [number(value, name) for value in iterable(values, name, "a list of integers")]
+def each_number(values: Any, name: str, count: int) -> list[int]:
+    """Returns a number for each buffer, or no numbers for None."""
+    if values is None:
+        return []
+    made = [number(value, name) for value in iterable(values, name, "a list of integers")]
+    if len(made) != count:
+        raise _allot.PlanError(f"{name} has {len(made)} elements for {count} buffers")
+    return made

@@ -12,6 +12,8 @@ using spread = planned<allot::memories_plan>;
 using moves = planned<allot::moves_plan>;
 using memory = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
 
+constexpr const char* too_large = "the sum of the sizes or of the costs exceeds 58 bits";
+
 std::vector<allot::plan_memory> memories_of(const std::vector<memory>& given) {
     std::vector<allot::plan_memory> made;
     for (const auto& [capacity, align, cost] : given) made.push_back({capacity, align, cost});
@@ -22,9 +24,10 @@ spread plan_memories(const table& of, const std::vector<memory>& given, const st
                      const std::vector<std::uint64_t>& allowed, std::uint64_t effort, std::optional<double> seconds,
                      progress called) {
     std::vector<allot::plan_memory> memories = memories_of(given);
-    spread made = run_planner(of, seconds, std::move(called), [&](const allot::plan_problem& problem, auto watch) {
-        return allot::plan_memories({problem, memories, uses, allowed}, {.effort = effort}, watch);
-    });
+    spread made =
+        run_planner(of, seconds, std::move(called), too_large, [&](const allot::plan_problem& problem, auto watch) {
+            return allot::plan_memories({problem, memories, uses, allowed}, {.effort = effort}, watch);
+        });
     made.memories = std::move(memories);
     return made;
 }
@@ -54,9 +57,10 @@ moves plan_moves(const table& of, const std::vector<std::tuple<std::size_t, std:
     std::vector<allot::plan_memory> memories = memories_of(given);
     std::vector<allot::plan_access> accesses;
     for (const auto& [buffer, step, writes] : used) accesses.push_back({buffer, step, writes});
-    moves made = run_planner(of, seconds, std::move(called), [&](const allot::plan_problem& problem, auto watch) {
-        return moves_in_time({{problem, memories, {}, allowed}, accesses}, effort, seconds.has_value(), watch);
-    });
+    moves made =
+        run_planner(of, seconds, std::move(called), too_large, [&](const allot::plan_problem& problem, auto watch) {
+            return moves_in_time({{problem, memories, {}, allowed}, accesses}, effort, seconds.has_value(), watch);
+        });
     made.memories = std::move(memories);
     return made;
 }

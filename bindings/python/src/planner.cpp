@@ -7,6 +7,7 @@
 #include <allot/plan/validate.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace allot_python {
 
@@ -18,6 +19,8 @@ using paged = planned<allot::mixed_plan>;
 using place = std::pair<std::uint64_t, std::uint64_t>;
 using places = std::vector<std::optional<place>>;
 
+constexpr const char* too_large = "offsets exceed 64 bits";
+
 /// Plans once, or with more and more effort until the time is up. `make(options, watch)` plans.
 template <class Make, class Watch>
 [[nodiscard]] auto plan_in_time(bool is_limited, const allot::plan_options& options, Watch watch, Make make) {
@@ -28,11 +31,12 @@ template <class Make, class Watch>
 plan plan_one(const table& of, std::uint64_t capacity, std::uint64_t effort, std::optional<double> seconds,
               progress called) {
     const allot::plan_options options{.capacity = capacity, .effort = effort};
-    plan made = run_planner(of, seconds, std::move(called), [&](const allot::plan_problem& problem, auto watch) {
-        return plan_in_time(seconds.has_value(), options, watch, [&](const allot::plan_options& chosen, auto each) {
-            return allot::plan(problem, chosen, each);
+    plan made =
+        run_planner(of, seconds, std::move(called), too_large, [&](const allot::plan_problem& problem, auto watch) {
+            return plan_in_time(seconds.has_value(), options, watch, [&](const allot::plan_options& chosen, auto each) {
+                return allot::plan(problem, chosen, each);
+            });
         });
-    });
     made.capacity = capacity;
     return made;
 }
@@ -40,15 +44,21 @@ plan plan_one(const table& of, std::uint64_t capacity, std::uint64_t effort, std
 paged plan_pages(const table& of, std::uint64_t page_size, const std::vector<std::size_t>& in_pages,
                  std::uint64_t capacity, std::uint64_t effort, std::optional<double> seconds, progress called) {
     if (page_size == 0) throw plan_failure{"a page has no bytes"};
-    for (const std::size_t each : in_pages)
-        if (const std::uint64_t align = of.buffers.at(each).align; align != 0 && page_size % align != 0)
+    for (const std::size_t each : in_pages) {
+        const allot::plan_buffer& buffer = of.buffers.at(each);
+        if (buffer.align != 0 && page_size % buffer.align != 0)
             throw plan_failure{"buffer " + std::to_string(each) + ": the page size is not a multiple of its alignment"};
+        if (buffer.size != 0 && (buffer.size - 1) / page_size >= std::numeric_limits<std::uint32_t>::max())
+            throw plan_failure{"buffer " + std::to_string(each) + ": it has more than 2**32 - 1 pages"};
+    }
     const allot::plan_options options{.capacity = capacity, .effort = effort};
-    paged made = run_planner(of, seconds, std::move(called), [&](const allot::plan_problem& problem, auto watch) {
-        return plan_in_time(seconds.has_value(), options, watch, [&](const allot::plan_options& chosen, auto each) {
-            return allot::plan_mixed({problem, page_size, in_pages}, chosen, each);
+    constexpr const char* reason = "offsets exceed 64 bits, or the buffers in pages have more than 2**32 - 1 pages";
+    paged made =
+        run_planner(of, seconds, std::move(called), reason, [&](const allot::plan_problem& problem, auto watch) {
+            return plan_in_time(seconds.has_value(), options, watch, [&](const allot::plan_options& chosen, auto each) {
+                return allot::plan_mixed({problem, page_size, in_pages}, chosen, each);
+            });
         });
-    });
     made.capacity = capacity;
     return made;
 }
@@ -60,10 +70,11 @@ update replan(const table& of, const places& before, std::optional<std::uint64_t
     for (const std::optional<place>& each : before)
         old.push_back(each ? allot::plan_place{each->first, each->second} : allot::no_place);
     const allot::plan_options options{.capacity = capacity, .effort = effort};
-    update made = run_planner(of, std::nullopt, std::move(called), [&](const allot::plan_problem& problem, auto watch) {
-        return step ? allot::replan_at(problem, old, *step, options, watch)
-                    : allot::replan(problem, old, at_most.value_or(0), options, watch);
-    });
+    update made = run_planner(of, std::nullopt, std::move(called), too_large,
+                              [&](const allot::plan_problem& problem, auto watch) {
+                                  return step ? allot::replan_at(problem, old, *step, options, watch)
+                                              : allot::replan(problem, old, at_most.value_or(0), options, watch);
+                              });
     made.capacity = capacity;
     return made;
 }
@@ -77,7 +88,16 @@ std::optional<std::string> mistake_in(const table& of, const numbers& offsets, s
     allot::plan_heap workspace{allot::validate_space(problem)};
     const allot::plan_violation found = allot::validate(problem, given, capacity, workspace);
     if (found.kind == allot::plan_violation_kind::none) return std::nullopt;
-    return std::string{found.what()} + ": " + std::to_string(found.first) + " and " + std::to_string(found.second);
+    const std::string what = std::string{found.what()} + ": ", first = std::to_string(found.first);
+    switch (found.kind) {
+        using enum allot::plan_violation_kind;
+        case bad_problem: return what + reason_of(allot::check_problem(problem), too_large);
+        case reserved: return what + "buffer " + first + ", range " + std::to_string(found.second);
+        case not_together:
+        case not_apart:
+        case overlap: return what + first + " and " + std::to_string(found.second);
+        default: return what + first;
+    }
 }
 
 template <class Made>

@@ -31,8 +31,8 @@ struct plan_failure : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Throws the error with the index that it concerns.
-[[noreturn]] void refuse(allot::plan_error error);
+/// Returns the error with the index that it concerns. `too_large`: the text for numbers that are too large.
+[[nodiscard]] std::string reason_of(allot::plan_error error, const char* too_large);
 
 /// A table of buffers and their constraints.
 struct table {
@@ -88,8 +88,10 @@ struct planned {
 };
 
 /// Calls `plan(problem, watch)` without the interpreter's lock. `watch(progress)` returns true at the end of the time.
+/// `too_large`: the text of the error for numbers that are too large.
 template <class Plan>
-[[nodiscard]] auto run_planner(const table& of, std::optional<double> seconds, progress called, Plan plan) {
+[[nodiscard]] auto run_planner(const table& of, std::optional<double> seconds, progress called, const char* too_large,
+                               Plan plan) {
     using clock = std::chrono::steady_clock;
     watcher watch{seconds, std::move(called)};
     const auto begin = clock::now();
@@ -98,7 +100,7 @@ template <class Plan>
         return plan(of.problem(), [&](auto now) { return watch(now); });
     }();
     watch.rethrow();
-    if (!answer) refuse(answer.error());
+    if (!answer) throw plan_failure{reason_of(answer.error(), too_large)};
     using made = planned<std::remove_cvref_t<decltype(*answer)>>;
     return made{of, std::move(*answer), std::chrono::duration<double>(clock::now() - begin).count()};
 }

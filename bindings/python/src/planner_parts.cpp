@@ -4,7 +4,8 @@
 
 namespace allot_python {
 
-void refuse(allot::plan_error error) {
+std::string reason_of(allot::plan_error error, const char* too_large) {
+    if (error.reason == allot::plan_refusal::too_large) return too_large;
     const char* const of = [&] {
         using enum allot::plan_refusal;
         switch (error.reason) {
@@ -22,7 +23,7 @@ void refuse(allot::plan_error error) {
             default: return "";
         }
     }();
-    throw plan_failure{*of == '\0' ? error.what() : of + std::to_string(error.which) + ": " + error.what()};
+    return *of == '\0' ? error.what() : of + std::to_string(error.which) + ": " + error.what();
 }
 
 table::table(const numbers& sizes, const steps& lower, const steps& upper, const numbers& alignments,
@@ -42,7 +43,6 @@ table::table(const numbers& sizes, const steps& lower, const steps& upper, const
 }
 
 planner::input table::shown() const {
-    if (buffers.empty()) throw std::invalid_argument{"the plan has no buffers"};
     planner::input made{.path = "Plan", .buffers = buffers, .names = names};
     made.memory_of.resize(buffers.size());
     made.revivals = revivals;

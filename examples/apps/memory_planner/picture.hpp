@@ -27,6 +27,7 @@ public:
         for (std::size_t m = 0; m != given.memories.size(); ++m)
             if (!made.memories[m].buffers.empty() || given.memories.size() == 1) shown_.push_back(m);
         plot_width_ = shown_.size() <= 1 ? 1080 : shown_.size() == 2 ? 560 : 380;
+        if (given.buffers.empty()) return;
         earliest_ = given.buffers[0].live.from;
         std::int64_t latest = given.buffers[0].live.until;
         each_life([&](std::size_t, allot::lifetime live) {
@@ -245,7 +246,7 @@ private:
     std::vector<std::size_t> shown_;  // memories
     double plot_width_ = 0;
     std::int64_t earliest_ = 0;
-    std::uint64_t length_ = 0;  // steps
+    std::uint64_t length_ = 1;  // steps
 };
 
 }  // namespace planner

@@ -4,6 +4,7 @@ import math
 import signal
 import threading
 import time
+from xml.etree import ElementTree
 
 import numpy
 import pandas
@@ -67,6 +68,10 @@ def test_alignment_is_optional():
     (pandas.DataFrame([[1, 0, 1, 2]], columns=["size", "lower", "upper", "size"]), "column size has 2 dimensions"),
     ({"size": [1, 1], "lower": [0, 0], "upper": [1, 1], "id": ["a", "a"]}, "buffers 0 and 1 have the same id: a"),
     ([{"size": 1, "lower": 0, "upper": 1, "id": 1}, (1, 0, 1)], "buffers 0 and 1 have the same id: 1"),
+    ([(1, 0, 1), {"size": 1, "lower": 0, "upper": 1, "id": "a"}, {"size": 1, "lower": 0, "upper": 1}],
+     "buffer 2 has no id, unlike buffer 1"),
+    ([{"size": 1, "lower": 0, "upper": 1}, {"size": 1, "lower": 0, "upper": 1, "id": "a"}],
+     "buffer 1 has an id, unlike buffer 0"),
     ({"size": [1], "lower": [0], "upper": [1], "id": []}, "different lengths: size 1, lower 1, upper 1, alignment 1, id 0"),
     ([(1, 3, 3)], "buffer 0: a lifetime ends before or at the step at which it begins"),
     ([(1, 0, 1), (1, 0, 1, 3)], "buffer 1: the alignment of a buffer is not a power of two"),
@@ -116,10 +121,31 @@ def test_the_largest_numbers():
         allot.plan([(2**63, 0, 1), (2**63, 0, 1), (2**63, 0, 1)])
 
 
+@pytest.mark.parametrize("make, reason", [
+    (lambda: allot.plan([(2**64 - 1, 0, 1), (1, 0, 1)]), "offsets exceed 64 bits"),
+    (lambda: allot.replan([(2**64 - 1, 0, 1), (1, 0, 1)], [None, None]), "offsets exceed 64 bits"),
+    (lambda: allot.plan([(2**60, 0, 1)], memories=[allot.Memory(10)]),
+     "the sum of the sizes or of the costs exceeds 58 bits"),
+    (lambda: allot.plan_moves([(2**60, 0, 1)], [(0, 0)], memories=[allot.Memory(10)]),
+     "the sum of the sizes or of the costs exceeds 58 bits"),
+    (lambda: allot.plan_pages([(8, 0, 1), (2**40, 0, 1)], 1), r"buffer 1: it has more than 2\*\*32 - 1 pages"),
+    (lambda: allot.plan_pages([(2**32, 0, 1)], 1), r"buffer 0: it has more than 2\*\*32 - 1 pages"),
+    (lambda: allot.plan_pages([(2**31, 0, 1)] * 3, 1),
+     r"offsets exceed 64 bits, or the buffers in pages have more than 2\*\*32 - 1 pages"),
+])
+def test_numbers_that_are_too_large(make, reason):
+    with pytest.raises(allot.PlanError, match=f"^{reason}$"):
+        make()
+
+
 def test_an_empty_table_has_an_empty_plan():
     assert allot.plan([]).offsets == [] and allot.plan([]).peak == 0
-    with pytest.raises(ValueError, match="no buffers"):
-        allot.plan([]).svg()
+    memories = [(None,), (None, 1)]
+    for plan in (allot.plan([]), allot.plan([], capacity=5, reserved=[(0, 2)]), allot.plan([], memories=memories),
+                 allot.plan([], memories=memories, uses=[], allowed=[]), allot.plan_moves([], [], memories=memories),
+                 allot.plan_pages([], 16), allot.replan([], [])):
+        picture = ElementTree.fromstring(plan._repr_svg_())
+        assert "0 buffers" in "".join(picture.itertext()) and "nan" not in plan.svg() and "inf" not in plan.svg()
 
 
 def test_capacity():
@@ -156,7 +182,7 @@ def test_memories():
 
 
 def test_arguments_that_exclude_each_other():
-    for arguments in ({"uses": [1]}, {"capacity": 1, "memories": [(None,)]}, {"seconds": -1}, {"seconds": math.nan}):
+    for arguments in ({"uses": [1]}, {"uses": []}, {"allowed": []}, {"capacity": 1, "memories": [(None,)]}, {"seconds": -1}, {"seconds": math.nan}):
         with pytest.raises(ValueError):
             allot.plan(ROWS, **arguments)
 
@@ -170,6 +196,9 @@ def test_arguments_that_exclude_each_other():
     ({"memories": []}, "memories is empty"),
     ({"memories": [(-5,)]}, "capacity: -5"),
     ({"memories": [(None,)], "uses": [-1]}, "uses: -1"),
+    ({"memories": [(None,)], "uses": []}, "^uses has 0 elements for 4 buffers$"),
+    ({"memories": [(None,)], "allowed": []}, "^allowed has 0 elements for 4 buffers$"),
+    ({"memories": [(None,)], "uses": [1, 2, 3, 4, 5]}, "^uses has 5 elements for 4 buffers$"),
 ])
 def test_numbers_that_are_out_of_range(arguments, reason):
     with pytest.raises(ValueError, match=reason):
@@ -286,6 +315,23 @@ def test_plans_are_valid_and_not_below_their_bound(rows):
     assert live_bytes(rows) <= plan.bound <= plan.peak
     assert (plan.status == "optimal") == (plan.peak == plan.bound)
     assert plan.offsets == allot.plan(numpy.array(rows), effort=2000).offsets
+
+
+@pytest.mark.parametrize("rows, offsets, arguments, mistake", [
+    ([(1, 0, 1)], [2**64 - 1], {}, "the end of a buffer exceeds 64 bits: 0"),
+    ([(1, 0, 1), (4, 0, 1)], [9, 2], {"capacity": 6}, "the end of a buffer exceeds the capacity: 0"),
+    ([(1, 0, 1), (4, 0, 1, 4)], [9, 3], {}, "the offset of a buffer is not a multiple of its alignment: 1"),
+    ([(1, 0, 1), (4, 0, 1)], [9, 3], {"fixed": {1: 2}}, "a buffer is not at its fixed offset: 1"),
+    ([(1, 0, 1), (4, 0, 1)], [9, 3], {"reserved": [(50, 1), (6, 1)]}, "a buffer overlaps a reserved range: buffer 1, range 1"),
+    ([(1, 0, 1), (4, 0, 1)], [4, 3], {}, "two buffers live at the same time and share bytes: "),
+    ([(1, 0, 1), (4, 1, 2)], [9, 3], {"together": [(0, 1)]}, "two buffers are together and have different offsets: 0 and 1"),
+    ([(1, 0, 1), (4, 1, 2)], [4, 3], {"apart": [(0, 1)]}, "two buffers are apart and share bytes: 0 and 1"),
+    ([(1, 0, 1), (4, 2, 1)], [4, 3], {},
+     "the planning problem is invalid: buffer 1: a lifetime ends before or at the step at which it begins"),
+])
+def test_validate_names_the_buffers_of_a_mistake(rows, offsets, arguments, mistake):
+    found = allot.validate(rows, offsets, **arguments)
+    assert found in [mistake, mistake + "0 and 1", mistake + "1 and 0"]
 
 
 @settings(max_examples=100, deadline=None)
