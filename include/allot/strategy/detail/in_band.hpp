@@ -142,7 +142,7 @@ public:
     [[nodiscard]] static constexpr Offset granules(Offset record) noexcept { return record / granule; }
     [[nodiscard]] static constexpr bool is_above_hole(Offset record) noexcept { return (record & below_in_use) == 0; }
     [[nodiscard]] ALLOT_INLINE bool is_below_hole(node of, Offset record) const noexcept {
-        return (read(of + (record & ~flags)) & in_use) == 0;
+        return (read(static_cast<node>(of + (record & ~flags))) & in_use) == 0;
     }
     ALLOT_INLINE void set_waiting(node of, Offset record) noexcept { write(of, record | waits); }
     ALLOT_INLINE void clear_waiting(node of) noexcept {
