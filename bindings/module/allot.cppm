@@ -107,6 +107,7 @@ using allot::align_down;
 using allot::align_up;
 using allot::aligned_up_to;
 using allot::alignment_of;
+using allot::all_blocks;
 using allot::all_holes;
 using allot::alloc_device_table;
 using allot::alloc_discontiguous_tensor;
