@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // discard_holes: returns the pages inside the holes of an arena to the operating system. The arena keeps the addresses.
 //
-//     allot::arena<allot::host::virtual_memory, allot::best_fit<>, allot::growth::contiguous<>> memory{…};
+//     allot::arena<allot::host::virtual_memory, allot::best_fit<>, allot::growth::contiguous<>> memory{
+//         allot::host::virtual_memory{64_GiB}};
 //     const std::size_t bytes = allot::discard_holes(memory, 128_KiB);   // holes of at least 128 KiB
 //
 //     │ block │ record │ page │ page │ record │ block │

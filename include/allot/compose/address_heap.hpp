@@ -6,7 +6,7 @@
 //                                    allot::arena_options{.annotate = false}>;
 //         arena operator()(std::size_t) const noexcept { return arena{allot::host::virtual_memory{64_GiB}}; }
 //     };
-//     constinit allot::address_heap<make_arena, allot::host::fork_lock> heap{};
+//     static constinit allot::address_heap<make_arena, allot::host::fork_lock> heap{};
 //     thread_local constinit allot::address_cache<> mine;
 //
 //     void* block = heap.allocate(mine, {.size = 100});
@@ -17,8 +17,8 @@
 //               small blocks   ▼ batches    ▼
 //                         [ arena 0 ]  [ arena 1 ] …  [ spare ]    a lock and a range of addresses for each
 //
-// Threads start with the first arena, and move to the next one when they often find theirs locked. Small blocks stay in the cache of the thread that frees them, and move to and from the
-// arenas in batches. A block goes back to the arena whose addresses contain it. Other blocks use the arenas directly.
+// Threads start with the first arena, and move to the next one when they often find theirs locked. Small blocks stay in
+// the cache of the thread that frees them, and move to and from the arenas in batches. A block goes back to the arena whose addresses contain it. Other blocks use the arenas directly.
 // Arenas are constructed when a thread first needs them.
 //
 // Freed blocks of at least `discard` bytes lose their pages, and large holes lose them when enough became dirty
@@ -29,8 +29,8 @@
 // lock. A signal handler may fork while its thread is in a call. In the child, the blocks in the caches of the other threads
 // are lost.
 //
-// Checks need no heap: `address_cache_options::checks` marks the blocks in a cache, and `address_heap_options::checks` compares
-// the records around a block that goes to its arena. A block that is freed twice, a foreign address, and a record that was
+// Checks need no heap: `address_cache_options::checks` marks the blocks in a cache, and `address_heap_options::checks`
+// compares the records around a block that goes to its arena. A block that is freed twice, a foreign address, and a record that was
 // overwritten are reported to `OnMisuse`.
 //
 // When to use: to replace malloc, or as the heap of a language's run time.

@@ -2,10 +2,10 @@
 // fork_lock: a lock that a process can hold while it forks, and that no thread waits for in the meantime (Linux).
 //
 //     allot::host::fork_lock lock;
-//     if (lock.lock()) { …; lock.unlock(); }                      // false: another thread forks; do without
+//     if (lock.lock()) lock.unlock();                             // false: another thread forks; do without
 //     const bool mine = lock.is_mine();                           // before fork, in a handler of pthread_atfork
 //     if (!mine) lock.lock_for_fork();
-//     …                                                           // fork()
+//     fork();
 //     if (!mine) lock.unlock_after_fork();                        // in both processes
 //
 //     word:  0 free ──► owner ──► owner | contended               the owner is the thread's pointer
@@ -20,7 +20,8 @@
 //
 // When to use: for the locks of a malloc, or of memory that children of a program with threads use.
 // When not to use: if nothing forks. Use std::mutex, which is smaller. In shared memory between processes.
-// Complexity: one atomic operation for lock and unlock without contention, none in a process of one thread (glibc 2.32). A waiting thread sleeps (futex).
+// Complexity: one atomic operation for lock and unlock without contention, none in a process of one thread (glibc 2.32).
+// A waiting thread sleeps (futex).
 // Memory: 8 bytes.
 // Thread safety: all functions can be called concurrently.
 // Sources: futex(2); U. Drepper, "Futexes Are Tricky", 2011.
@@ -96,8 +97,6 @@ public:
     void lock_forever() noexcept { word_.store(for_fork, std::memory_order_relaxed); }
 
 private:
-    static_assert(std::endian::native == std::endian::little || sizeof(std::uintptr_t) == 4,
-                  "allot: fork_lock waits on the low half of a word: use a little-endian or a 32-bit processor");
     static constexpr std::uintptr_t contended = 1, for_fork = 2, flags = 3;
 
     /// Returns true if the process has one thread, as glibc knows. It cannot start another one while it has the lock.
@@ -132,12 +131,17 @@ private:
         const std::uintptr_t waits = seen | contended;
         if (seen != waits && !word_.compare_exchange_strong(seen, waits, std::memory_order_relaxed)) return;
         const int before = errno;
-        ::syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, static_cast<std::uint32_t>(waits), nullptr);
+        ::syscall(SYS_futex, futex(), FUTEX_WAIT_PRIVATE, static_cast<std::uint32_t>(waits), nullptr);
         errno = before;
+    }
+    /// Returns the 32 bits of the word that hold the flags and the low bits of the owner. The kernel compares these.
+    [[nodiscard]] std::uint32_t* futex() noexcept {
+        const bool is_upper = std::endian::native == std::endian::big && sizeof(std::uintptr_t) == 8;
+        return reinterpret_cast<std::uint32_t*>(&word_) + (is_upper ? 1 : 0);
     }
     void wake(int threads) noexcept {
         const int before = errno;
-        ::syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, threads);
+        ::syscall(SYS_futex, futex(), FUTEX_WAKE_PRIVATE, threads);
         errno = before;
     }
 

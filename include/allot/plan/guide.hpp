@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // guide: the places of the requests of one pass of a program, such as a step of a training, for `guided`.
 //
-//     std::vector<allot::pass_request> seen = …;                 // from guided::take_recording, or a file
-//     const auto made = allot::make_guide(seen);
-//     if (!made) …                                               // invalid sizes or alignments: made.error()
+//     const auto made = allot::make_guide(seen);                 // seen: from guided::take_recording, or a file
+//     if (!made) print(made.error().what());                     // invalid sizes or alignments: made.error()
 //     made->peak; made->bound; made->best_fit_peak;
 //
 //     request    0   1   2   3   4        `until` of request 0 is 3: three requests came before its deallocation.

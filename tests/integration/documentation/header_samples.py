@@ -56,6 +56,11 @@ ORDERED = ("allot::host::job_queue queue, other;\nallot::ordered<heap_arena, all
            "auto *stream = &queue;\nconst auto copies = memory.attach(&other);\n")
 GIVEN = {
     "adapt/bad_alloc.hpp": "std::vector<int> values;\n",
+    "compose/address_cache.hpp": "struct make_arena {\n"
+                                 "    using arena = allot::arena<allot::host::virtual_memory, allot::best_fit<>,"
+                                 " allot::growth::contiguous<>, allot::arena_options{.annotate = false}>;\n"
+                                 "    arena operator()(std::size_t) const noexcept { return arena{allot::host::virtual_memory{64_GiB}}; }\n"
+                                 "};\nstatic allot::address_heap<make_arena, allot::host::fork_lock> heap;\n",
     "compose/fallback.hpp": "heap_arena tightly_coupled{{}, 1_KiB}, ddr{{}, 1_MiB};\n",
     "compose/paged.hpp": "using rows_of = allot::pool<allot::pool_options{.slot = 2048}>;\n"
                          "using row_arena = allot::arena<allot::host::heap, rows_of>;\nusing table_arena = heap_arena;\n"
@@ -89,6 +94,8 @@ GIVEN = {
     "page_cache/page_key.hpp": "unsigned tokens[16];\n", "page_cache/page_stack.hpp": "unsigned pages_of_this_machine = 5;\n",
     "plan/check.hpp": PROBLEM, "plan/moves.hpp": BUFFERS, "plan/memories.hpp": BUFFERS, "plan/replan.hpp": PROBLEM,
     "plan/summary.hpp": PROBLEM, "plan/mixed.hpp": BUFFERS,
+    "plan/guide.hpp": "std::vector<allot::pass_request> seen;\n",
+    "plan/guided.hpp": "const int steps = 3;\nauto run = [](auto&) {};\n",
     "plan/replan_at.hpp": STEPS, "plan/symbolic.hpp": HEAP + STEPS,
     "tensor/discontiguous.hpp": DATA + "auto table = *allot::alloc_storage(arena, 256);\n",
     "tensor/dlpack.hpp": DATA + "auto t = *allot::alloc_tensor(data, 0, {4}, allot::int32);\n"
@@ -109,7 +116,8 @@ GIVEN = {
     "tensor/tensor.hpp": DATA,
     "tensor/scope.hpp": "heap_arena heap{{}, 1_MiB}, first_core{{}, 1_MiB}, second_core{{}, 1_MiB};\nunsigned ordinal = 0;\n",
 }
-AT_NAMESPACE_SCOPE = {"core/allocator.hpp", "core/device.hpp", "core/options.hpp"}  # a class with static members, inline constants
+# A class with static members, inline constants.
+AT_NAMESPACE_SCOPE = {"core/allocator.hpp", "core/device.hpp", "core/options.hpp", "address/reserving_device.hpp"}
 
 
 def sample_of(text):

@@ -6,6 +6,7 @@
 #include <allot/address/handle_offset.hpp>
 #include <allot/address/pointer_table.hpp>
 #include <allot/allot.hpp>
+#include <allot/arena/hardening.hpp>
 #include <allot/compose/fallback.hpp>
 #include <allot/compose/paged.hpp>
 #include <allot/compose/synchronized.hpp>
