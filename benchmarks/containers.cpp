@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Containers of Boost that grow: how many elements they move, and how long they take. Compared are the allocators of Boost
-// with allot's two adapters in an arena.
+// Containers of Boost that grow: how many elements they move, and how long they take. Compared are the allocators of
+// Boost with allot's two adapters in an arena.
 //
 //     standard interface    new_allocator, std_allocator        a container that grows moves its elements
 //     extended interface    allocator, boost_allocator          a container asks first whether its block can grow

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Recorded steps of PyTorch on guided allocators and on best fit: guided_benchmark FILE.alev.xz...
 //
-// For the third step of each phase: the bytes that a guided allocator and best fit alone need for it, over the maximum of
-// live bytes. First the step is played as it was recorded. Then one request of ten has another size (half to one and a
-// half), is missing, or comes after the next one; or any of these. Each row has 20 runs of three such passes.
+// For the third step of each phase: the bytes that a guided allocator and best fit alone need for it, over the maximum
+// of live bytes. First the step is played as it was recorded. Then one request of ten has another size (half to one and
+// a half), is missing, or comes after the next one; or any of these. Each row has 20 runs of three such passes.
 #include "recorded_passes.hpp"
 
 #include <allot/allot.hpp>
@@ -19,8 +19,8 @@ using namespace benchmarks;
 constexpr allot::best_fit_options beside{.store = allot::node_store::side_table, .granule = unit};
 using arena = allot::arena<allot::host::heap, allot::best_fit<beside>>;  // no byte of it is touched
 
-/// Plays calls on an allocator. `begin()` is called for each pass. Returns the end of the highest block in front of byte
-/// `room` of the memory, and adds the bytes behind it up to the end of the highest one there.
+/// Plays calls on an allocator. `begin()` is called for each pass. Returns the end of the highest block in front of
+/// byte `room` of the memory, and adds the bytes behind it up to the end of the highest one there.
 template <class Memory, class Begin>
 std::uint64_t bytes_of(const played_passes& passes, Memory& memory, const std::byte* start, std::uint64_t room,
                        Begin begin) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The cost of Boost's extended allocator interface on top of an arena: a node, 100 nodes that are allocated and freed by one
-// call each, and an array that grows in place.
+// The cost of Boost's extended allocator interface on top of an arena: a node, 100 nodes that are allocated and freed
+// by one call each, and an array that grows in place.
 #include "instructions.hpp"
 
 #include <allot/adapt/boost_allocator.hpp>

@@ -11,8 +11,8 @@ using namespace counting;
 
 constexpr std::size_t requests = 256, window = 16;  // blocks that live at once
 
-/// Keeps the blocks, because a block with metadata does not fit into the registers of `counting::block`. They are freed in
-/// the order of their allocation.
+/// Keeps the blocks, because a block with metadata does not fit into the registers of `counting::block`. They are freed
+/// in the order of their allocation.
 template <class Memory>
 struct passes_of {
     Memory memory;

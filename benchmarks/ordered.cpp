@@ -4,8 +4,8 @@
 //
 //     trace, in runs of 32 requests     queue 0 │ queue 1 │ queue 0 │ queue 1 …     every eighth block is used on both
 //
-// Two tables. In the first one, `less_memory` is set and no point ever passes: a queue knows another one only by a wait. In
-// the second one, the options are the defaults, and a point passes after 32 requests.
+// Two tables. In the first one, `less_memory` is set and no point ever passes: a queue knows another one only by a
+// wait. In the second one, the options are the defaults, and a point passes after 32 requests.
 #include "trace_files.hpp"
 
 #include <allot/compose/ordered.hpp>

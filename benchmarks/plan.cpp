@@ -5,8 +5,8 @@
 //
 // Hard instances are generated (plan_instances.hpp), and the repository contains networks. Published instances are
 // planned if their folder exists; otherwise the program reports the missing folder. The validator checks every plan,
-// and an error ends the program. "greedy by size" is a peer (examples/apps/memory_advisor/rules.hpp) on the same machine
-// in the same run. Times below a second are the best of three.
+// and an error ends the program. "greedy by size" is a peer (examples/apps/memory_advisor/rules.hpp) on the same
+// machine in the same run. Times below a second are the best of three.
 #include "plan_instances.hpp"
 
 #include "../examples/apps/memory_advisor/rules.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Advice after a replay: the fastest allocator of a trace, the tightest one, those in between that no other one beats in
-// both, their types to copy, and their costs. The text follows from the numbers of the table alone.
+// Advice after a replay: the fastest allocator of a trace, the tightest one, those in between that no other one beats
+// in both, their types to copy, and their costs. The text follows from the numbers of the table alone.
 #pragma once
 
 #include "replay_table.hpp"

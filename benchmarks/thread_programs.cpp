@@ -280,8 +280,8 @@ std::size_t resident() {
     return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// A thread allocates 32 MiB and hands all blocks to another thread, which frees them, many times. Returns the growth of
-/// the memory of this process after all hand-overs, over that after the first allocation.
+/// A thread allocates 32 MiB and hands all blocks to another thread, which frees them, many times. Returns the growth
+/// of the memory of this process after all hand-overs, over that after the first allocation.
 template <class Subject>
 double growth_of() {
     constexpr std::size_t total = 32_MiB, rounds = 20, most = 1000;

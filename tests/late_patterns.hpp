@@ -1,5 +1,6 @@
-// Programs for `ordered` on simulated queues of a driver. Their kernels run late, in an order that the test selects: one
-// writes a pattern to its block, and later ones check it. A block whose bytes are reused too early shows a wrong pattern.
+// Programs for `ordered` on simulated queues of a driver. Their kernels run late, in an order that the test selects:
+// one writes a pattern to its block, and later ones check it. A block whose bytes are reused too early shows a wrong
+// pattern.
 #pragma once
 
 #include <allot/compose/ordered.hpp>

@@ -6,8 +6,8 @@
 //
 // A trace is a file or the name of a synthetic trace (synthetic_traces.hpp). `--scale` divides all sizes, and
 // `--operations` limits the length. Each result is a line of JSON. Times are those of the calls and of the loop around
-// them, on one thread of the host. The GPU has no work meanwhile. A second run gives it work: it fills each block with a
-// pattern, late on one stream, and reads the pattern back before the free. This run counts the bytes that were
+// them, on one thread of the host. The GPU has no work meanwhile. A second run gives it work: it fills each block with
+// a pattern, late on one stream, and reads the pattern back before the free. This run counts the bytes that were
 // overwritten, and those that were held from the driver.
 #include "../replay.hpp"
 #include "../trace_files.hpp"

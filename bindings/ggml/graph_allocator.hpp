@@ -13,8 +13,9 @@
 //
 // A plan serves each graph with the same lifetimes, with tensors of at most the reserved sizes, if its nodes may
 // overwrite the same sources. Another graph gets a plan of its own, and a larger buffer if it needs one: tensors of
-// earlier graphs then point into a freed buffer, and those graphs must be built again. Eight plans are kept, for example of prompts and of single tokens. If a plan exceeds the
-// maximum size of the buffer type, it has several buffers.
+// earlier graphs then point into a freed buffer, and those graphs must be built again. Eight plans are kept, for
+// example of prompts and of single tokens. If a plan exceeds the maximum size of the buffer type, it has several
+// buffers.
 //
 // When to use: to run graphs of ggml in fewer bytes, with a lower bound that shows how many bytes any plan needs.
 // When not to use: with ggml_backend_sched, which creates its own ggml_gallocr. allot_gallocr.cpp replaces it.

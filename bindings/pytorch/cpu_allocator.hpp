@@ -15,8 +15,8 @@
 // index and no global variable, and PyTorch's raw interface works (`raw_deleter`). Tensors of several allocators exist
 // side by side.
 //
-// A request that fails throws c10::OutOfMemoryError, in Python a RuntimeError: torch.OutOfMemoryError where PyTorch has it.
-// The profiler of PyTorch counts the bytes as those of its own allocator (`profile_memory=True`).
+// A request that fails throws c10::OutOfMemoryError, in Python a RuntimeError: torch.OutOfMemoryError where PyTorch has
+// it. The profiler of PyTorch counts the bytes as those of its own allocator (`profile_memory=True`).
 //
 // When to use: to hold fewer bytes than malloc does, to limit the tensors, to count them, or to put them into memory of
 // your own, such as huge pages.

@@ -11,15 +11,16 @@
 //     tensor ──► allocate(n) ──► memory of the current device ──► region of the driver
 //            ◄── DataPtr{data, record{owner, block}, deleter}     (never accessed by the host)
 //
-// PyTorch gives backends of other repositories the device type PrivateUse1. The current device comes from the guard that
-// such a backend registers. The host accesses no byte of the memory: the block of a tensor is in a record on the heap.
+// PyTorch gives backends of other repositories the device type PrivateUse1. The current device comes from the guard
+// that such a backend registers. The host accesses no byte of the memory: the block of a tensor is in a record on the
+// heap.
 //
 // A request that fails throws c10::OutOfMemoryError. The profiler of PyTorch counts the bytes.
 //
 // When to use: for a backend whose driver gives memory in large or page-sized pieces, or takes long for each.
-// When not to use: for CPU tensors (cpu_allocator.hpp) and for CUDA (allot_pytorch.cpp). Where a freed block may still be
-// in use by another stream: a block is reused at once, as by the host. `raw_deleter` is absent, and so are the functions
-// of `torch.accelerator.memory`, which need a c10::DeviceAllocator.
+// When not to use: for CPU tensors (cpu_allocator.hpp) and for CUDA (allot_pytorch.cpp). Where a freed block may still
+// be in use by another stream: a block is reused at once, as by the host. `raw_deleter` is absent, and so are the
+// functions of `torch.accelerator.memory`, which need a c10::DeviceAllocator.
 //
 // The allocator must outlive all tensors that it has served.
 //
@@ -42,8 +43,8 @@
 
 namespace allot_torch {
 
-/// The interface of PyTorch over one allot allocator for each device, whose calls may overlap. `Alignment` is that of each
-/// tensor, in bytes.
+/// The interface of PyTorch over one allot allocator for each device, whose calls may overlap. `Alignment` is that of
+/// each tensor, in bytes.
 template <allot::sized_allocator Memory, std::size_t Alignment = c10::gAlignment>
 class device_allocator : public c10::Allocator {
     static_assert(std::same_as<typename Memory::address_model, allot::raw_pointer>,

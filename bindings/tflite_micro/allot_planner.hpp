@@ -12,13 +12,13 @@
 //             ├ buffers ► │ places │ workspace │ … ◄ offline offsets ┤
 //
 // When to use: the kernels request scratch buffers, or the model is not known at build time.
-// When not to use: the model is known, and its scratch buffers are small. `offline_plan.py` writes the plan of the tensors
-// into the model, so that the device needs no planner.
+// When not to use: the model is known, and its scratch buffers are small. `offline_plan.py` writes the plan of the
+// tensors into the model, so that the device needs no planner.
 //
 // Needs C++20, and the headers of TFLM. Works without exceptions, RTTI and a heap.
 //
-// Complexity: that of `allot::plan_into` with `effort`. Memory: the free part of the arena while it plans, about 150 bytes
-// a buffer. If this is too little for a search, the planner makes one simple plan. Thread safety: none.
+// Complexity: that of `allot::plan_into` with `effort`. Memory: the free part of the arena while it plans, about 150
+// bytes a buffer. If this is too little for a search, the planner makes one simple plan. Thread safety: none.
 #pragma once
 
 #include <allot/plan.hpp>
@@ -85,9 +85,9 @@ public:
     /// Returns false: buffers share bytes.
     bool preserves_all_tensors() const override { return false; }
 
-    /// Prints each buffer, the bytes of the plan, and the lower bound of every plan. Operator n of the model has step n + 1.
-    /// TFLM calls this after planning if it is compiled with TF_LITE_SHOW_MEMORY_USE. Later, other bytes replace the
-    /// workspace.
+    /// Prints each buffer, the bytes of the plan, and the lower bound of every plan. Operator n of the model has step n
+    /// + 1. TFLM calls this after planning if it is compiled with TF_LITE_SHOW_MEMORY_USE. Later, other bytes replace
+    /// the workspace.
     void PrintMemoryPlan() override {
         if (!plan()) return;
         for (std::size_t i = 0; i != buffers_.size(); ++i)

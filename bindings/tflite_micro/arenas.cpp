@@ -3,9 +3,9 @@
 //
 //     arenas model.tflite [plan]          plan: prints each buffer, also the scratch buffers of kernels
 //
-// It runs the model with both planners and compares the outputs. The exit status is 1 if they differ. It needs the sources
-// of TFLM and of its dependencies; README.md has the command. It registers the operators of person detection, of keyword
-// spotting, and of the audio front end: the interpreter names any other that a model needs.
+// It runs the model with both planners and compares the outputs. The exit status is 1 if they differ. It needs the
+// sources of TFLM and of its dependencies; README.md has the command. It registers the operators of person detection,
+// of keyword spotting, and of the audio front end: the interpreter names any other that a model needs.
 #include "allot_planner.hpp"
 
 #include <tensorflow/lite/micro/micro_interpreter.h>

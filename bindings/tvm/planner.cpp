@@ -1,16 +1,17 @@
 // A library that gives allot's planners to Python as the global function "allot.plan_memory". It needs TVM's FFI and no
-// other part of TVM. The planner runs when a model is compiled. A program that runs the compiled model does not need it.
+// other part of TVM. The planner runs when a model is compiled. A program that runs the compiled model does not need
+// it.
 //
 //     plan = tvm_ffi.get_global_func("allot.plan_memory")
 //     #                 size, align, uses, memories, from, until, ...       capacity, align, cost
 //     status, memory, offset, peak, bound, spilled = plan([(600, 64, 2, 0b11, 0, 3), (300, 64, 2, 0b11, 2, 5)],
 //                                                         [(1024, 64, 0), (-1, 64, 1)], 150_000)
 //
-// A buffer is a shape: its size, its alignment, its number of uses, the memories in which it is allowed (bit m is memory
-// m), and one or more lifetimes as pairs of steps. A memory is a shape: its capacity (-1 is no limit), its alignment and
-// its cost. Memories are in ascending order of cost. The result is the status of the plan, and for each buffer its
-// memory and offset, and for each memory its peak, and then the lower bound and the number of bytes outside the first
-// memory. The bound is in bytes if there is one memory, and a cost if there are several.
+// A buffer is a shape: its size, its alignment, its number of uses, the memories in which it is allowed (bit m is
+// memory m), and one or more lifetimes as pairs of steps. A memory is a shape: its capacity (-1 is no limit), its
+// alignment and its cost. Memories are in ascending order of cost. The result is the status of the plan, and for each
+// buffer its memory and offset, and for each memory its peak, and then the lower bound and the number of bytes outside
+// the first memory. The bound is in bytes if there is one memory, and a cost if there are several.
 //
 // Complexity and memory: those of allot::plan and allot::plan_memories. Thread safety: calls may be concurrent.
 #include <allot/plan.hpp>

@@ -1,4 +1,5 @@
-// Containers of the standard library in an arena: by std::pmr, and by an allocator that is part of the container's type.
+// Containers of the standard library in an arena: by std::pmr, and by an allocator that is part of the container's
+// type.
 #include <allot/adapt/memory_resource.hpp>
 #include <allot/adapt/std_allocator.hpp>
 #include <allot/allot.hpp>

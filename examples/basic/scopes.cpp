@@ -1,4 +1,5 @@
-// Memory by name, as graph compilers spell it: "global", "global.vtcm". The name is known at compile time or at run time.
+// Memory by name, as graph compilers spell it: "global", "global.vtcm". The name is known at compile time or at run
+// time.
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 

@@ -6,7 +6,8 @@
 //     memory.deallocate(block);
 //
 // When to use: in most programs. Include other devices by their own headers, the tensor layer by <allot/tensor.hpp>,
-// the planner by <allot/plan.hpp>, and what needs Boost by <allot/arena/hardening.hpp> and <allot/compose/recorded.hpp>.
+// the planner by <allot/plan.hpp>, and what needs Boost by <allot/arena/hardening.hpp> and
+// <allot/compose/recorded.hpp>.
 // When not to use: where compile time matters. Include the headers of the used parts instead.
 //
 // Complexity, memory and thread safety: see the included headers.

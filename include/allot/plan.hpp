@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// plan: includes the planner, which assigns an offset to each buffer before the program runs, arenas that follow a plan,
-// and the allocator that follows a recorded pass.
+// plan: includes the planner, which assigns an offset to each buffer before the program runs, arenas that follow a
+// plan, and the allocator that follows a recorded pass.
 //
 //     static constexpr allot::plan_buffer buffers[] = {{.size = 4096, .live = {0, 2}}, {.size = 1024, .live = {1, 3}}};
 //     const allot::plan_problem problem{.buffers = buffers};

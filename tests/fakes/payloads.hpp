@@ -1,6 +1,6 @@
-// Memory that crosses fake drivers: payloads behind descriptors, and the rules of their owners. A payload is a memfd whose
-// name is its kind, so that a byte that one fake driver writes is the byte that another one reads, and the kernel itself
-// counts references.
+// Memory that crosses fake drivers: payloads behind descriptors, and the rules of their owners. A payload is a memfd
+// whose name is its kind, so that a byte that one fake driver writes is the byte that another one reads, and the kernel
+// itself counts references.
 //
 //     rule                                                           broken by
 //     a descriptor of an import is open and of the stated kind       a closed descriptor, an opaque one for a DMA buffer

@@ -1,5 +1,5 @@
-// Fuzz target: the readers of event logs and snapshots, with arbitrary bytes. The part that is read can be written again,
-// exported, and drawn.
+// Fuzz target: the readers of event logs and snapshots, with arbitrary bytes. The part that is read can be written
+// again, exported, and drawn.
 #include "history.hpp"
 
 #include <allot/inspect/export_json.hpp>

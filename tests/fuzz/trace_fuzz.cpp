@@ -1,6 +1,6 @@
-// Fuzz target: the reader of allocation traces, with arbitrary bytes. An accepted trace and the part before an error can
-// be replayed: each block is allocated in an empty slot and freed once with the same layout, and the summary matches the
-// operations.
+// Fuzz target: the reader of allocation traces, with arbitrary bytes. An accepted trace and the part before an error
+// can be replayed: each block is allocated in an empty slot and freed once with the same layout, and the summary
+// matches the operations.
 #include <allot/inspect/trace.hpp>
 
 #include <cstdlib>

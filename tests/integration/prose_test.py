@@ -78,6 +78,11 @@ class Prose(unittest.TestCase):
         if found:
             self.fail("\n".join([f"{len(found)} findings", *found]))
 
+    def test_lines_of_headers_have_at_most_120_columns(self):  # clang-format leaves comments as they are
+        long = [f"{path.relative_to(ROOT)}:{number}" for path in files() if path.suffix == ".hpp"
+                for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if len(line) > 120]
+        self.assertEqual(long, [])
+
     def test_patterns_find_their_examples(self):
         for text in ("who asks", "it has not a base", "What is freed comes back", "the size of what is left", "there is none"):
             with self.subTest(text=text):

@@ -1,5 +1,5 @@
-// Wrapped arenas as subjects: a wrapper around an arena, and a wrapper around another. A wrapper that is transparent with
-// its options here has the contract of its arena.
+// Wrapped arenas as subjects: a wrapper around an arena, and a wrapper around another. A wrapper that is transparent
+// with its options here has the contract of its arena.
 #pragma once
 
 #include "subjects.hpp"
@@ -9,8 +9,8 @@
 
 namespace laws {
 
-/// An arena of a row and a wrapper around it. `Wrap::around(arena)` returns the wrapper. A move of the subject moves the
-/// wrapper. `Wrap::refine(contract)`, if there is one, states what the wrapper changes.
+/// An arena of a row and a wrapper around it. `Wrap::around(arena)` returns the wrapper. A move of the subject moves
+/// the wrapper. `Wrap::refine(contract)`, if there is one, states what the wrapper changes.
 template <class Wrap, class Over>
 class wrapped_over {
 public:

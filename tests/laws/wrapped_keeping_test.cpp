@@ -1,5 +1,5 @@
-// The laws of wrappers that change the bytes around a block or the time at which it becomes free, around the arenas that
-// they support: see laws.hpp and wrapped.hpp.
+// The laws of wrappers that change the bytes around a block or the time at which it becomes free, around the arenas
+// that they support: see laws.hpp and wrapped.hpp.
 #include "wrapped.hpp"
 
 #include <allot/plan/guided.hpp>
@@ -7,8 +7,8 @@
 namespace laws {
 namespace {
 
-/// A guided allocator that begins a pass after some requests, and follows a guide of an earlier one. Requests that do not
-/// fit in the room are blocks of the arena, and the room is never released.
+/// A guided allocator that begins a pass after some requests, and follows a guide of an earlier one. Requests that do
+/// not fit in the room are blocks of the arena, and the room is never released.
 template <class A>
 class guided_by_passes : public allot::guided<A> {
     using base = allot::guided<A>;

@@ -1,6 +1,6 @@
 // A hardened arena needs the trees of Boost.Intrusive, which no other header of an arena includes.
-// refused: allot: hardening keeps a record of each live block in a tree of Boost.Intrusive: include <allot/arena/hardening.hpp>, which needs the headers of Boost
-// within: 12
+// refused: allot: hardening keeps a record of each live block in a tree of Boost.Intrusive: include
+// <allot/arena/hardening.hpp>, which needs the headers of Boost within: 12
 #include <allot/allot.hpp>
 
 int main() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Traces, event logs and snapshots: reading, replaying, writing and drawing, with the parts of examples/apps/memory_viewer.
+// Traces, event logs and snapshots: reading, replaying, writing and drawing, with the parts of
+// examples/apps/memory_viewer.
 #include "module.hpp"
 
 #include <examples/apps/memory_viewer/page.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Pages that sequences of tokens share by their prefixes. Sequences keep their tokens, from which the names of pages follow.
+// Pages that sequences of tokens share by their prefixes. Sequences keep their tokens, from which the names of pages
+// follow.
 #include "module.hpp"
 
 #include <allot/page_cache.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Tensors in an arena of host memory, which other libraries share by DLPack. The last user of the bytes frees them, in any
-// thread and also after the arena's object is gone.
+// Tensors in an arena of host memory, which other libraries share by DLPack. The last user of the bytes frees them, in
+// any thread and also after the arena's object is gone.
 #include "module.hpp"
 
 #include <allot/allot.hpp>

@@ -39,8 +39,8 @@ inline constexpr allot::plan_buffer person_detection[] = {
     {.size = 256, .live = {27, 29}},  {.size = 3, .live = {28, 30}},  // the scores
 };
 
-/// TensorFlow Lite Micro's example micro_speech, the network "tiny_conv" of TensorFlow's speech_commands/models.py with 49
-/// × 40 features and four words, in bytes an element (Apache-2.0).
+/// TensorFlow Lite Micro's example micro_speech, the network "tiny_conv" of TensorFlow's speech_commands/models.py with
+/// 49 × 40 features and four words, in bytes an element (Apache-2.0).
 inline constexpr allot::plan_buffer keyword_spotting[] = {
     {.size = 1960, .live = {0, 1}},  // the spectrogram as a row
     {.size = 1960, .live = {0, 2}},  // reshaped: 49 × 40

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Tests the functions of malloc by their manual pages: limits, errors, alignments, contents, threads, and fork. It runs with the
-// library preloaded, and linked to it.
+// Tests the functions of malloc by their manual pages: limits, errors, alignments, contents, threads, and fork. It runs
+// with the library preloaded, and linked to it.
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -255,8 +255,8 @@ struct slot {
     std::atomic<unsigned char*> block{nullptr};
 };
 
-/// Allocates and frees blocks of shared slots, so that threads free the blocks of each other. Each block holds its size and
-/// a pattern. Returns the number of damaged ones.
+/// Allocates and frees blocks of shared slots, so that threads free the blocks of each other. Each block holds its size
+/// and a pattern. Returns the number of damaged ones.
 int churn(slot* slots, std::size_t count, unsigned seed, int calls) {
     int damaged = 0;
     std::uint32_t random = seed * 2654435761U + 1;

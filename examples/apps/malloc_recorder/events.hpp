@@ -122,8 +122,8 @@ private:
     std::optional<unit_reader> reader_{};
 };
 
-/// Returns the windows of a file. A window and its copy can both have the same unit if the process was killed between the
-/// copy and the clearing: the one with more events counts.
+/// Returns the windows of a file. A window and its copy can both have the same unit if the process was killed between
+/// the copy and the clearing: the one with more events counts.
 inline std::vector<window_reader> windows_of(std::span<const std::byte> file, damage& wrong) {
     struct found_unit {
         std::size_t events = 0, offset = 0;

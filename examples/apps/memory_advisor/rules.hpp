@@ -16,10 +16,10 @@
 // | `by_size` | "greedy by size" of Pisarchyk and Lee, arXiv 2001.03288: largest first, smallest gap |
 // | `tflite` | `ArenaPlanner`: the same, but buffers that live all the time come first |
 // | `tflite_micro` | `GreedyMemoryPlanner`: largest first, of equal sizes the last one first; lowest gap |
-// | `executorch` | `greedy` of `exir/memory_planning.py`: largest first, into objects of fixed size that lie side by side |
-// | `tvm_relax` | `StaticPlanBlockMemory`: in the order of the program, into tokens that are free, of 1/16 to 16 times the size |
-// | `tvm_usmp_by_size`, `tvm_usmp_by_conflicts` | the algorithms of TVM's unified static memory planner: above all |
-// | `onnx_runtime` | `MemPatternPlanner`: in the order of the program, smallest gap |
+// | `executorch` | `greedy` of `exir/memory_planning.py`: largest first, into objects of fixed size that lie side by
+// side | | `tvm_relax` | `StaticPlanBlockMemory`: in the order of the program, into tokens that are free, of 1/16 to 16
+// times the size | | `tvm_usmp_by_size`, `tvm_usmp_by_conflicts` | the algorithms of TVM's unified static memory
+// planner: above all | | `onnx_runtime` | `MemPatternPlanner`: in the order of the program, smallest gap |
 //
 // The functions follow the rules, not the code, of these projects. Each of them plans all buffers that it is given,
 // also the inputs and outputs of a network, which some of the projects leave to the caller. A buffer of size 0 is at

@@ -6,8 +6,8 @@
 //     it fits if a is not in memory at step 7 (40 bytes)
 //     it fits if a has 30 bytes or less instead of 40
 //
-// Each change is tried: the planner makes a plan of the changed buffers within the capacity, and the validator checks it. A
-// change that is not sufficient alone is not reported. If none is, several buffers at once are tried.
+// Each change is tried: the planner makes a plan of the changed buffers within the capacity, and the validator checks
+// it. A change that is not sufficient alone is not reported. If none is, several buffers at once are tried.
 //
 // Complexity: up to 60 plans with a small effort; the number of buffers that are tried falls with the number of all.
 #pragma once
@@ -311,7 +311,8 @@ private:
         }
         return {};
     }
-    /// The buffers that cost least in a second memory. Each further choice does without the largest one of those before.
+    /// The buffers that cost least in a second memory. Each further choice does without the largest one of those
+    /// before.
     [[nodiscard]] std::vector<change> elsewhere() const {
         if (is_choice_ || !given_.memories[memory_].reserved.empty()) return {};
         const part mine{given_, memory_};

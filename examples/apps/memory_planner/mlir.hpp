@@ -8,9 +8,9 @@
 //
 //     %0:3 = stream.resource.pack slices({ [0, 3] = %c512, … })         steps, the last one included, and bytes
 //
-// Each line with an operation is a step, counted from 0 in each function. A result of an operation with a buffer among its
-// operands is assumed to be a view of it, except loads and dimensions. A buffer that the function returns lives to its
-// end. Each function, memory space and `pack` is a memory of its own, and is planned separately. Slices have the
+// Each line with an operation is a step, counted from 0 in each function. A result of an operation with a buffer among
+// its operands is assumed to be a view of it, except loads and dimensions. A buffer that the function returns lives to
+// its end. Each function, memory space and `pack` is a memory of its own, and is planned separately. Slices have the
 // min_buffer_offset_alignment of the file, or 64.
 //
 // Refused with file and line: sizes that are not constants, a function with several blocks, a buffer that leaves its

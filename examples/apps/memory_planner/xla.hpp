@@ -6,11 +6,12 @@
 //     BufferLiveRange:
 //       add.2{}:4-9                                        the last step is included
 //
-// The first part is in NAME-buffer-assignment.txt, the second in NAME-live-range.txt; one file may have both. Some values are
-// one buffer for XLA, and are `together` here: values that have the same bytes at the same time in XLA's plan (an operation
-// in place), and values with the place and the size of a "(phi)" (the state of a loop, the result of branches). The second
-// rule may join more values than necessary; the plan is valid then too. XLA writes no alignment: all buffers have the
-// largest one, at most 256, that all its offsets have. Memory spaces ("color") are planned separately.
+// The first part is in NAME-buffer-assignment.txt, the second in NAME-live-range.txt; one file may have both. Some
+// values are one buffer for XLA, and are `together` here: values that have the same bytes at the same time in XLA's
+// plan (an operation in place), and values with the place and the size of a "(phi)" (the state of a loop, the result of
+// branches). The second rule may join more values than necessary; the plan is valid then too. XLA writes no alignment:
+// all buffers have the largest one, at most 256, that all its offsets have. Memory spaces ("color") are planned
+// separately.
 //
 // Throws an `input_error`, one sentence with file and line, for any other text. Complexity: O(n log n) in the length.
 #pragma once

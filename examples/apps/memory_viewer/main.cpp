@@ -3,7 +3,8 @@
 //
 //     memory_viewer --html page.html --library plotly.min.js program.altr
 //
-// See `memory_viewer --help`, and README.md for the formats. ./dev view installs the plotting library and calls this program.
+// See `memory_viewer --help`, and README.md for the formats. ./dev view installs the plotting library and calls this
+// program.
 #include "input.hpp"
 #include "options.hpp"
 #include "page.hpp"

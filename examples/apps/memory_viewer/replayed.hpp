@@ -96,8 +96,8 @@ inline constexpr allocator_entry allocators[] = {
     {"bump", &replay_in<in_memory<allot::bump<>>>},
 };
 
-/// Replays a trace on an allocator, in the smallest of some sizes that suffices: the peak of live bytes and an eighth, a
-/// quarter, a half, and so on.
+/// Replays a trace on an allocator, in the smallest of some sizes that suffices: the peak of live bytes and an eighth,
+/// a quarter, a half, and so on.
 [[nodiscard]] inline allot::event_log replayed(const allot::trace& of, std::string_view allocator) {
     for (const allocator_entry& each : allocators) {
         if (each.name != allocator) continue;

@@ -2,7 +2,7 @@
 // bad_alloc: the exception of adapters whose interfaces report failures by exceptions.
 //
 //     try { values.resize(1'000'000); }
-//     catch (const allot::bad_alloc& error) { log(error.what(), error.diagnosis().largest_hole); }  // or std::bad_alloc
+//     catch (const allot::bad_alloc& error) { log(error.what(), error.diagnosis().largest_hole); }
 //
 // `what()` returns the static text of the diagnosis, so the exception allocates nothing. If exceptions are disabled,
 // the program is aborted, as in the C++ library: an interface that promises memory has no other way to report a

@@ -20,10 +20,10 @@
 // returns nullptr. `stable_reserve` and `stable_emplace_back` of a vector send a command without it, so they throw if
 // the block cannot grow. A block never grows backward.
 //
-// When to use: for boost::container::vector, string and flat_map that grow, and for node containers that insert and erase
-// ranges over `best_fit` in band or over `synchronized`.
-// When not to use: with containers of the standard library, and with sets that change one element at a time, which Boost
-// makes a little slower by this interface. Use `std_allocator`.
+// When to use: for boost::container::vector, string and flat_map that grow, and for node containers that insert and
+// erase ranges over `best_fit` in band or over `synchronized`.
+// When not to use: with containers of the standard library, and with sets that change one element at a time, which
+// Boost makes a little slower by this interface. Use `std_allocator`.
 //
 // Complexity: that of the allocator; O(log n) calls of `resize` if a block can grow to a part of the preferred size.
 // Memory: a pointer in each container, and the metadata of each block. An array also stores its size, rounded up to the

@@ -8,10 +8,11 @@
 //                 │   RowBytes     │   │    RowBytes    │
 //                 └────────────────┘   └────────────────┘
 //
-// An entry is a pointer, an offset in bytes from an origin, a number of rows from an origin, or the address of the row in
-// any address model, such as a handle with an offset. On a GPU, a table of offsets or numbers is called a block table. `row_table` is a view of a table. `write_table` checks all rows and then
-// writes a table. `paged` (compose/paged.hpp) allocates rows and table together. The size of a row is a constant, or a
-// member of each table if it is `std::dynamic_extent`.
+// An entry is a pointer, an offset in bytes from an origin, a number of rows from an origin, or the address of the row
+// in any address model, such as a handle with an offset. On a GPU, a table of offsets or numbers is called a block
+// table. `row_table` is a view of a table. `write_table` checks all rows and then writes a table. `paged`
+// (compose/paged.hpp) allocates rows and table together. The size of a row is a constant, or a member of each table if
+// it is `std::dynamic_extent`.
 //
 // When to use: for tensors whose rows are allocated separately, such as the pages of a key-value cache.
 // When not to use: for contiguous tensors. A linear model needs no table.

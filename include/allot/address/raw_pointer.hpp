@@ -33,8 +33,9 @@ struct raw_pointer {
 
 static_assert(linear_address_model<raw_pointer>);
 
-/// The traits of memory that is addressed by pointers, as a base class of `Device`. The device adds `error`, `min_align`
-/// and `granularity`. Each device has a separate base class, so that an empty device takes no space next to another.
+/// The traits of memory that is addressed by pointers, as a base class of `Device`. The device adds `error`,
+/// `min_align` and `granularity`. Each device has a separate base class, so that an empty device takes no space next to
+/// another.
 template <class Device, bool HostAccessible = true>
 struct pointer_memory_traits {
     using address_model = raw_pointer;                             ///< Addresses are pointers.

@@ -21,11 +21,12 @@
 //                └─ base             └─ the end moves with resize
 //
 // When to use: to port `virtual_memory` to another operating system.
-// When not to use: on Linux and Windows. Use `host::virtual_memory` and `windows::virtual_memory`, which are this device.
+// When not to use: on Linux and Windows. Use `host::virtual_memory` and `windows::virtual_memory`, which are this
+// device.
 // Complexity: one or two calls of the system for each acquire, resize, and release.
 // Memory: page tables for committed pages. The object stores one size.
-// Thread safety: concurrent calls are safe for different regions if those of the system are, because the object does not
-// change.
+// Thread safety: concurrent calls are safe for different regions if those of the system are, because the object does
+// not change.
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
@@ -63,8 +64,8 @@ public:
     [[nodiscard]] std::size_t reserve() const noexcept { return reserve_; }
 
     /// Reserves a range and commits zeroed pages at its start. Fails with `System::invalid` for an invalid layout or an
-    /// alignment above `System::largest_align()`; `System::out_of_memory` for more bytes than the reserve; otherwise the
-    /// error of the system.
+    /// alignment above `System::largest_align()`; `System::out_of_memory` for more bytes than the reserve; otherwise
+    /// the error of the system.
     [[nodiscard]] result<region<void*>, error> acquire(layout wanted) noexcept {
         const std::size_t align = System::largest_align();
         if (!wanted.is_valid() || wanted.align > align) return fail(System::invalid);

@@ -277,8 +277,8 @@ public:
     {
         regions_.for_each_hole(f);
     }
-    /// Calls `f(address, size)` for every live block. The size is the requested size in a hardened arena, and the usable
-    /// size otherwise.
+    /// Calls `f(address, size)` for every live block. The size is the requested size in a hardened arena, and the
+    /// usable size otherwise.
     template <class Function>
     void for_each_block(Function f) const noexcept
         requires(checked || block_walkable<strategy_type>)

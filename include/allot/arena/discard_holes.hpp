@@ -8,9 +8,9 @@
 //     │ block │ record │ page │ page │ record │ block │
 //                      └── discarded ┘                              records and blocks keep their bytes
 //
-// `trim` of an arena releases only regions without blocks, or the end of the region. This function works between blocks.
-// Discarded pages use no memory until a later block writes to them. If the device states `discarded_is_zero`, they read
-// as zero.
+// `trim` of an arena releases only regions without blocks, or the end of the region. This function works between
+// blocks. Discarded pages use no memory until a later block writes to them. If the device states `discarded_is_zero`,
+// they read as zero.
 //
 // When to use: after a peak, or when large blocks were freed.
 // When not to use: on memory that other processes or devices read. For each free: a later write faults page by page.

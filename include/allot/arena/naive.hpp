@@ -117,8 +117,8 @@ public:
         device_.release(region_of_block(held));
     }
 
-    /// Resizes a block in place and updates `held`: inside its region, or with a region that the device resizes. Returns
-    /// false and changes nothing on failure, and for size 0.
+    /// Resizes a block in place and updates `held`: inside its region, or with a region that the device resizes.
+    /// Returns false and changes nothing on failure, and for size 0.
     [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept {
         region_of<Device> whole = region_of_block(held);
         layout wanted{size, 1};

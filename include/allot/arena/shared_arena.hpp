@@ -250,8 +250,8 @@ public:
         return state_->strategy.diagnose_at(in_offsets(wanted));
     }
 
-    /// Resizes a block that any process allocated, in place, and updates `resized`. Returns false and changes nothing on
-    /// failure. Other processes learn the new size from the caller.
+    /// Resizes a block that any process allocated, in place, and updates `resized`. Returns false and changes nothing
+    /// on failure. Other processes learn the new size from the caller.
     [[nodiscard]] bool resize(block_type& resized, std::size_t size) noexcept {
         if (!resized || state_ == nullptr || size > std::numeric_limits<Offset>::max()) return false;
         const guard held{state_};

@@ -12,8 +12,8 @@
 //                   ▼         ▼
 //                 block     block ─► block                         linked through the blocks' first words
 //
-// With `checks`, a block that is freed twice, and an address that no block can have, are not kept. The heap then reports the
-// misuse. The marks are inside the blocks, and take four instructions.
+// With `checks`, a block that is freed twice, and an address that no block can have, are not kept. The heap then
+// reports the misuse. The marks are inside the blocks, and take four instructions.
 //
 // A list has a limit, which starts at zero. The heap raises it when the list is empty or full, up to `bytes` of blocks.
 //
@@ -41,8 +41,8 @@ struct address_cache_options {
     std::size_t bytes = std::size_t{1} << 14U;
     /// The largest number of blocks that a list keeps.
     std::size_t blocks = 256;
-    /// Whether a block that the cache already keeps is detected when it is freed again. A kept block then has a mark in its
-    /// second word.
+    /// Whether a block that the cache already keeps is detected when it is freed again. A kept block then has a mark in
+    /// its second word.
     bool checks = false;
 };
 

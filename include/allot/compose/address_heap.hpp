@@ -18,28 +18,29 @@
 //                         [ arena 0 ]  [ arena 1 ] …  [ spare ]    a lock and a range of addresses for each
 //
 // Threads start with the first arena, and move to the next one when they often find theirs locked. Small blocks stay in
-// the cache of the thread that frees them, and move to and from the arenas in batches. A block goes back to the arena whose addresses contain it. Other blocks use the arenas directly.
-// Arenas are constructed when a thread first needs them.
+// the cache of the thread that frees them, and move to and from the arenas in batches. A block goes back to the arena
+// whose addresses contain it. Other blocks use the arenas directly. Arenas are constructed when a thread first needs
+// them.
 //
 // Freed blocks of at least `discard` bytes lose their pages, and large holes lose them when enough became dirty
 // (discard_holes.hpp). `allocate_zeroed` does not write pages that were never used.
 //
-// A fork: call `before_fork`, fork, and `after_fork_in_parent` or `after_fork_in_child`, as handlers of pthread_atfork do.
-// No thread waits for an arena during the fork. Requests then use a spare arena, and freed blocks wait in a list without a
-// lock. A signal handler may fork while its thread is in a call. In the child, the blocks in the caches of the other threads
-// are lost.
+// A fork: call `before_fork`, fork, and `after_fork_in_parent` or `after_fork_in_child`, as handlers of pthread_atfork
+// do. No thread waits for an arena during the fork. Requests then use a spare arena, and freed blocks wait in a list
+// without a lock. A signal handler may fork while its thread is in a call. In the child, the blocks in the caches of
+// the other threads are lost.
 //
 // Checks need no heap: `address_cache_options::checks` marks the blocks in a cache, and `address_heap_options::checks`
-// compares the records around a block that goes to its arena. A block that is freed twice, a foreign address, and a record that was
-// overwritten are reported to `OnMisuse`.
+// compares the records around a block that goes to its arena. A block that is freed twice, a foreign address, and a
+// record that was overwritten are reported to `OnMisuse`.
 //
 // When to use: to replace malloc, or as the heap of a language's run time.
 // When not to use: where callers keep blocks: an arena, per_thread or sharded need no record for the address.
 //
 // Complexity: O(1) for blocks in a cache. Otherwise that of the arena under its lock; O(arenas) to find the arena.
 // Memory: the arenas; the caches.
-// Thread safety: all functions can be called concurrently, each thread with its own cache. `capacity` reads the record of
-// a live block without the lock: other threads change only flags in that word.
+// Thread safety: all functions can be called concurrently, each thread with its own cache. `capacity` reads the record
+// of a live block without the lock: other threads change only flags in that word.
 #pragma once
 
 #include <allot/arena/misuse.hpp>
@@ -230,8 +231,8 @@ private:
         detail::report<OnMisuse>(known ? misuse::not_live : misuse::foreign_block, raw_pointer::position(address), 0);
         return true;
     }
-    /// Enters the thread's arena, and during a fork the spare one. Returns its number. A thread that often finds its arena
-    /// locked moves to the next one, so that a program uses as many arenas as its threads need.
+    /// Enters the thread's arena, and during a fork the spare one. Returns its number. A thread that often finds its
+    /// arena locked moves to the next one, so that a program uses as many arenas as its threads need.
     template <class Cache>
     [[nodiscard]] std::size_t enter(Cache& cache) noexcept {
         std::size_t home = cache.home_ % own;

@@ -28,13 +28,13 @@
 //
 // All abilities that do not depend on the type of the allocator exist. `can(ability)` reports whether the allocator has
 // one. Without it, a call refuses: `resize` and `owns` return false, `trim` and `size` return 0, `allocate_at` fails as
-// `not_free`, `capacity` returns the size of the block, `try_reset` returns false, and the walks and counters are empty.
-// `mark`, `rollback` and `regions` are missing, because their results have a type of each allocator. A wrapper around this
-// type has its abilities, so put the wrapper inside where that matters.
+// `not_free`, `capacity` returns the size of the block, `try_reset` returns false, and the walks and counters are
+// empty. `mark`, `rollback` and `regions` are missing, because their results have a type of each allocator. A wrapper
+// around this type has its abilities, so put the wrapper inside where that matters.
 //
 // Complexity: one indirect call in addition to the allocator; in a walk, one more for each block or hole.
-// Memory: two pointers; `any_allocator` also has its allocator on the heap. `any_allocator_options::metadata` bytes are in
-// each block.
+// Memory: two pointers; `any_allocator` also has its allocator on the heap. `any_allocator_options::metadata` bytes are
+// in each block.
 // Thread safety: that of the allocator.
 #pragma once
 

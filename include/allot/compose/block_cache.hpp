@@ -12,21 +12,21 @@
 //                                         newest    newest      the last block that was freed is allocated first
 //                                         oldest
 //
-// A size up to `largest` is rounded up to the size of its list. An alignment up to `align` is rounded up to `align`. All
-// other requests, and requests without a kept block, go to the allocator. If the allocator refuses a request, all kept
-// blocks are freed and the request is repeated. A request whose rounded size does not fit fails. `flush`,
-// `trim`, `mark`, `rollback` and the destructor free them, too. A block above `largest` is not resized to a size of a list
-// if its address is not a multiple of `align`.
+// A size up to `largest` is rounded up to the size of its list. An alignment up to `align` is rounded up to `align`.
+// All other requests, and requests without a kept block, go to the allocator. If the allocator refuses a request, all
+// kept blocks are freed and the request is repeated. A request whose rounded size does not fit fails. `flush`, `trim`,
+// `mark`, `rollback` and the destructor free them, too. A block above `largest` is not resized to a size of a list if
+// its address is not a multiple of `align`.
 //
 // When to use: over an allocator with slow calls, such as `naive` over a driver, where sizes repeat.
 // When not to use: over `best_fit` on memory that the host can access. `deferred<best_fit<>>` keeps blocks without a
 // table. To keep the regions of a device: `cached`.
 //
-// A block cache has every ability of its allocator except `allocate_at`, because its blocks have the sizes of the lists.
-// A stack and a ring do not compile, because blocks leave the lists in another order. Over a bump, the lists are the only
-// reuse before `reset`. Counters of an allocator inside count kept blocks as live: write `counted<block_cache<…>>`.
-// `diagnose` frees the kept blocks if a request would fail with them. A block that is freed twice is not detected.
-// A block that a hardened allocator reports and does not free stays in its list.
+// A block cache has every ability of its allocator except `allocate_at`, because its blocks have the sizes of the
+// lists. A stack and a ring do not compile, because blocks leave the lists in another order. Over a bump, the lists are
+// the only reuse before `reset`. Counters of an allocator inside count kept blocks as live: write
+// `counted<block_cache<…>>`. `diagnose` frees the kept blocks if a request would fail with them. A block that is freed
+// twice is not detected. A block that a hardened allocator reports and does not free stays in its list.
 //
 // Complexity: O(1), in addition to the complexity of the allocator if it is called. `for_each_block` is O(live * kept).
 // Memory: 8 bytes for each list, and about 32 bytes for each kept block on the heap, or inside the object if
@@ -51,8 +51,8 @@ struct block_cache_options {
     std::size_t largest = std::size_t{1} << 26U;
     /// The number of lists between a power of two and the next one: 1, 2, 4, 8 and so on.
     std::size_t steps = 4;
-    /// The alignment of kept blocks. Blocks of a larger alignment are allocated from the allocator unless the address of
-    /// a kept block satisfies it.
+    /// The alignment of kept blocks. Blocks of a larger alignment are allocated from the allocator unless the address
+    /// of a kept block satisfies it.
     std::size_t align = alignof(std::max_align_t);
     /// The largest number of bytes that are kept.
     std::size_t bytes = no_bound;
@@ -224,8 +224,8 @@ public:
                 f(base::address_model::locate(address, skipped), rounded);
         });
     }
-    /// Calls `f(address, size)` for every live block, without the kept ones. The sizes are those of the lists, or of the
-    /// allocator.
+    /// Calls `f(address, size)` for every live block, without the kept ones. The sizes are those of the lists, or of
+    /// the allocator.
     template <class Function>
     void for_each_block(Function f) const noexcept
         requires block_walkable_allocator<allocator_type>

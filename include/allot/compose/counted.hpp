@@ -11,11 +11,11 @@
 // When to use: to know how much memory is used, and how close a program comes to the limit.
 // When not to use: where the sizes of individual blocks are of interest. Use `tagged`.
 //
-// With threads, count inside the lock: `synchronized<counted<Arena>, Lock>`. With a hardened allocator, a block that the
-// allocator reports and does not free does not change the counters. A moved-from object counts from 0.
+// With threads, count inside the lock: `synchronized<counted<Arena>, Lock>`. With a hardened allocator, a block that
+// the allocator reports and does not free does not change the counters. A moved-from object counts from 0.
 //
-// Complexity: that of the allocator, and on x86-64 at most 6 instructions for `allocate` and 4 for `deallocate` of a bump or
-// a pool. `statistics` lists the holes: O(nodes).
+// Complexity: that of the allocator, and on x86-64 at most 6 instructions for `allocate` and 4 for `deallocate` of a
+// bump or a pool. `statistics` lists the holes: O(nodes).
 // Memory: 5 words.
 // Thread safety: requires external synchronization.
 #pragma once

@@ -8,7 +8,7 @@
 //     const auto requests = allot::fail_each_request(memory, [&] {
 //         auto block = memory.allocate({.size = 256});  // the code to test: it must return its blocks
 //         if (block) memory.deallocate(block);
-//     });                                               // runs once for each request that it makes, and once without failure
+//     });             // runs once for each request that it makes, and once without failure
 //
 // A request is a call of `allocate`, `allocate_at` or `resize`. A request that fails here does not reach the allocator.
 // The numbers of the failing requests depend only on the plan, so that a test can repeat them. `diagnose` returns the
@@ -17,7 +17,8 @@
 // When to use: in tests. `fail_each_request` finds each place that does not handle a failure.
 // When not to use: to bound the memory of a program. Use `limited`.
 //
-// Every ability of the allocator is passed on. An lvalue argument is stored as a reference and must outlive this object.
+// Every ability of the allocator is passed on. An lvalue argument is stored as a reference and must outlive this
+// object.
 //
 // Complexity: O(1) in addition to the allocator.
 // Memory: 7 words on a 64-bit machine.

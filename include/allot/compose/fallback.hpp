@@ -185,8 +185,8 @@ public:
         return true;
     }
 
-    /// Returns true if exactly this block is live. Reports nothing. Returns false if the allocator that it came from does
-    /// not record its blocks.
+    /// Returns true if exactly this block is live. Reports nothing. Returns false if the allocator that it came from
+    /// does not record its blocks.
     [[nodiscard]] bool is_live(block_type held) const noexcept {
         if (held.metadata.from_second) {
             if constexpr (requires { second_.is_live(second_block{}); }) return second_.is_live(in_second(held));

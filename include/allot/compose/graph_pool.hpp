@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// graph_pool: memory for a captured graph of a device's work, such as a CUDA graph. Its blocks keep their bytes as long as
-// the graph exists.
+// graph_pool: memory for a captured graph of a device's work, such as a CUDA graph. Its blocks keep their bytes as long
+// as the graph exists.
 //
 //     allot::graph_pool pool{memory};                            // memory: an indexed_ordered
 //     pool.begin_capture();
@@ -17,8 +17,8 @@
 //
 // The pool takes regions from the memory that no pending work uses, and divides them as `ordered` does. In a capture, a
 // queue reuses its own freed bytes. Freed bytes of another queue, and bytes with a use on another queue, are not reused
-// before the next capture, because the order of two queues in a graph is not known. The pool makes no call of the driver
-// on a queue that captures.
+// before the next capture, because the order of two queues in a graph is not known. The pool makes no call of the
+// driver on a queue that captures.
 //
 // A later capture may use the same pool, if the graphs never run at once: it reuses what is free then. Work with the
 // results of a graph, also with blocks that were freed since, is also never at once with another graph of the pool.
@@ -83,8 +83,8 @@ public:
         if (blocks_.size() != before) is_launched_ = false;
         return given;
     }
-    /// Frees the block at an address, which work of the capture on a queue used. Returns false and changes nothing if no
-    /// block of the pool is live there, or if the queue is one too many of this capture (`ordered_options::queues`).
+    /// Frees the block at an address, which work of the capture on a queue used. Returns false and changes nothing if
+    /// no block of the pool is live there, or if the queue is one too many of this capture (`ordered_options::queues`).
     bool deallocate(address_type at, native_queue queue) noexcept {
         const std::lock_guard alone{lock_};
         return blocks_.deallocate(at, queue);
@@ -95,8 +95,8 @@ public:
         const std::lock_guard alone{lock_};
         return blocks_.used_on(at, queue);
     }
-    /// States that a graph of the pool was launched on a queue. When the pool ends, its memory also waits for that queue.
-    /// Returns false if the memory cannot attach the queue. Wait for the graph before the pool ends, then.
+    /// States that a graph of the pool was launched on a queue. When the pool ends, its memory also waits for that
+    /// queue. Returns false if the memory cannot attach the queue. Wait for the graph before the pool ends, then.
     [[nodiscard]] bool launched(native_queue queue) noexcept {
         const std::lock_guard alone{lock_};
         if (is_launched_ && last_launch_ == queue) return true;

@@ -29,8 +29,8 @@
 //
 // Complexity: O(guards) for each block, in addition to the complexity of the allocator. `check_all`, `reset` and
 // `rollback` are O(records at the peak).
-// Memory: the guards, and about 40 bytes for each block on the heap, or inside the object if `guard_options::records` is
-// a fixed number. If the table is full and cannot grow, a request fails with `refusal::out_of_records`.
+// Memory: the guards, and about 40 bytes for each block on the heap, or inside the object if `guard_options::records`
+// is a fixed number. If the table is full and cannot grow, a request fails with `refusal::out_of_records`.
 // Thread safety: requires external synchronization.
 #pragma once
 
@@ -93,7 +93,8 @@ public:
         if (!whole || !records_.room()) return {};
         return guard(inner_.allocate_at(whole), Options.before, static_cast<std::size_t>(wanted.size));
     }
-    /// Deallocates an unchanged block. Does nothing for an empty block. Reports a damaged guard, and then frees nothing.
+    /// Deallocates an unchanged block. Does nothing for an empty block. Reports a damaged guard, and then frees
+    /// nothing.
     void deallocate(block_type held) noexcept {
         if (!held || !check(held)) return;
         const inner_block whole = whole_block(held);

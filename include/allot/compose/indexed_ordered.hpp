@@ -12,10 +12,11 @@
 //                                    ├──► ordered
 //     queue ──► number of a queue ───┘
 //
-// A queue is attached when it is first named. If `ordered_options::queues` are attached, the new queue gets the number of
-// the queue that was named least recently (`ordered::replace`): its later work waits for the earlier work of that queue,
-// on the device. A queue that `used_on` named for a live block keeps its number until that block is freed. If all queues
-// have such blocks, requests of other queues fail with `refusal::over_limit`, and other queues still free blocks.
+// A queue is attached when it is first named. If `ordered_options::queues` are attached, the new queue gets the number
+// of the queue that was named least recently (`ordered::replace`): its later work waits for the earlier work of that
+// queue, on the device. A queue that `used_on` named for a live block keeps its number until that block is freed. If
+// all queues have such blocks, requests of other queues fail with `refusal::over_limit`, and other queues still free
+// blocks.
 //
 // When to use: below an interface that passes an address and a queue, such as `cuda::stream_ordered_resource` and
 // PyTorch's pluggable allocator.
@@ -26,7 +27,8 @@
 // Complexity: that of `ordered`, O(1) on average for the index, and O(queues) to find a queue that is not the last one.
 // `block_containing` is O(distance from the start of the block / 64), and at most O(blocks).
 // Memory: that of `ordered`, and about 56 bytes for each block on the heap.
-// Thread safety: each call holds `Lock`, for example std::mutex or `spin_lock`. `no_lock` needs external synchronization.
+// Thread safety: each call holds `Lock`, for example std::mutex or `spin_lock`. `no_lock` needs external
+// synchronization.
 #pragma once
 
 #include <allot/compose/detail/address_index.hpp>
@@ -96,8 +98,8 @@ public:
         remove(*known);
         return true;
     }
-    /// Frees the block at an address. All work with the block is done, except for work of `used_on`. Returns false if no
-    /// block is live there.
+    /// Frees the block at an address. All work with the block is done, except for work of `used_on`. Returns false if
+    /// no block is live there.
     bool deallocate(address_type at) noexcept {
         const std::lock_guard alone{lock_};
         const entry* const known = index_.find(at);

@@ -79,8 +79,8 @@ public:
         if (!this->is_freeable(held) || !this->give_back(held)) return;  // a misuse is reported once
         used_.value -= held.size;
     }
-    /// Resizes a block in place and updates `held`. Returns false and changes nothing on failure, and if the block would
-    /// exceed the limit.
+    /// Resizes a block in place and updates `held`. Returns false and changes nothing on failure, and if the block
+    /// would exceed the limit.
     [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept
         requires resizable_allocator<allocator_type>
     {
@@ -112,8 +112,8 @@ public:
         used_.value = mark.used;
     }
 
-    /// Returns the reason for which `allocate` would fail: that of the allocator if it would fail without the limit, too.
-    /// For `over_limit`, the largest hole is at most `left()`.
+    /// Returns the reason for which `allocate` would fail: that of the allocator if it would fail without the limit,
+    /// too. For `over_limit`, the largest hole is at most `left()`.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept { return explain(inner_.diagnose(wanted), wanted.size); }
     /// Returns the reason for which `allocate_at` would fail.
     [[nodiscard]] diagnosis diagnose_at(extent wanted) noexcept

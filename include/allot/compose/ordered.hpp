@@ -21,7 +21,8 @@
 //   - at once, if the work is known to be done, or the requesting queue already waits for it (`follows`);
 //   - behind a wait, which `ordered` inserts or hands out (`wait_policy`).
 // A request prefers bytes without a wait. It is never refused while a wait would serve it, except with
-// `wait_policy::never`. Adjacent holes join, also if they wait for different work. A block waits only for the uses of its own bytes.
+// `wait_policy::never`. Adjacent holes join, also if they wait for different work. A block waits only for the uses of
+// its own bytes.
 //
 // The strategy is best_fit, pool, page_tree, bump, stack or ring. The last three choose one place for a request, which
 // waits for the bytes there: in a ring, those that were freed first. `reset` and `rollback` free bytes that work of the
@@ -30,12 +31,12 @@
 // When to use: for memory whose blocks several queues use: streams, command queues, threads with a timeline.
 // When not to use: for one in-order queue, or blocks that are freed after the host waited for the work. Use an arena.
 //
-// Complexity: `allocate` and `deallocate` on one queue are those of best_fit, with some instructions more. A request that
-// finds no bytes without a wait asks the driver for passed points. If one passed, it visits all holes or pages.
+// Complexity: `allocate` and `deallocate` on one queue are those of best_fit, with some instructions more. A request
+// that finds no bytes without a wait asks the driver for passed points. If one passed, it visits all holes or pages.
 //
-// Memory: that of best_fit with a side table, 16 bytes for each of its records, and 24 bytes for each further segment of
-// a hole, where bytes of different queues adjoin. For other strategies: 24 bytes for each slot or page, or 40 for each
-// range of bytes that the same queues used. The object has one epoch for each pair of queues and recorded points.
+// Memory: that of best_fit with a side table, 16 bytes for each of its records, and 24 bytes for each further segment
+// of a hole, where bytes of different queues adjoin. For other strategies: 24 bytes for each slot or page, or 40 for
+// each range of bytes that the same queues used. The object has one epoch for each pair of queues and recorded points.
 //
 // Thread safety: not synchronized. Protect it by a lock if several threads submit work.
 // Sources: IREE's pools, whose free blocks carry a frontier (iree/hal/memory/tlsf.h), and RMM's stream-ordered pool.
@@ -96,27 +97,27 @@ public:
         clock_.forget_all();
     }
 
-    /// Adds a queue of the driver. Returns no queue if `ordered_options::queues` are attached already, or are detached with
-    /// work that is not done. The driver's queue must outlive its attachment.
+    /// Adds a queue of the driver. Returns no queue if `ordered_options::queues` are attached already, or are detached
+    /// with work that is not done. The driver's queue must outlive its attachment.
     [[nodiscard]] queue_id attach(native_queue queue) noexcept {
         unsigned at = clock_.attach(queue);
         if (at == Options.queues && poll()) at = clock_.attach(queue);
         return at == Options.queues ? queue_id{} : queue_id{at};
     }
-    /// Removes a queue, before the driver's queue is destroyed. Bytes that its work still uses remain pending until that
-    /// work is done. On failure, the queue remains attached.
+    /// Removes a queue, before the driver's queue is destroyed. Bytes that its work still uses remain pending until
+    /// that work is done. On failure, the queue remains attached.
     [[nodiscard]] error_type detach(queue_id queue) noexcept {
         if (clock_.attached(queue.index) == 0) return {};
         return note(clock_.detach(queue.index));
     }
-    /// Gives the number of a queue to `next`, another queue of the driver. Later work of `next` waits for the earlier work
-    /// of the first queue, which is no longer attached. On failure, the first queue remains attached.
+    /// Gives the number of a queue to `next`, another queue of the driver. Later work of `next` waits for the earlier
+    /// work of the first queue, which is no longer attached. On failure, the first queue remains attached.
     [[nodiscard]] error_type replace(queue_id queue, native_queue next) noexcept {
         if (clock_.attached(queue.index) == 0) return {};
         return note(clock_.replace(queue.index, next));
     }
-    /// Records a point on each queue with pending uses, so that a later wait for them records nothing: one of the queues
-    /// may capture a graph then.
+    /// Records a point on each queue with pending uses, so that a later wait for them records nothing: one of the
+    /// queues may capture a graph then.
     void cover() noexcept { cover_all(host); }
     /// States that later work of a queue comes after the earlier work of `other`, because the program made it wait. For
     /// `host`, states that this work is done.
@@ -133,8 +134,8 @@ public:
     {
         return allocate_for(wanted, queue, typename clock::no_hand{});
     }
-    /// Allocates a block for work on a queue. Calls `wait_for(point)` for each point that the queue must wait for before
-    /// it uses the block. A point is valid until the next call of this object.
+    /// Allocates a block for work on a queue. Calls `wait_for(point)` for each point that the queue must wait for
+    /// before it uses the block. A point is valid until the next call of this object.
     template <class Function>
     [[nodiscard]] block_type allocate(layout wanted, queue_id queue, Function wait_for) noexcept
         requires(waits == wait_policy::hand_out && std::invocable<Function&, const point_type&>)
@@ -142,22 +143,23 @@ public:
         return allocate_for(wanted, queue, wait_for);
     }
 
-    /// Frees a block that work on a queue used. Work that was submitted to the queue before may still use it. For `host`,
-    /// all work with the block is done; work that used its bytes before it was allocated remains pending.
+    /// Frees a block that work on a queue used. Work that was submitted to the queue before may still use it. For
+    /// `host`, all work with the block is done; work that used its bytes before it was allocated remains pending.
     void deallocate(block_type held, queue_id queue) noexcept { free_after(held, users(queue), clock_.now()); }
     /// Frees a block that work on several queues used.
     void deallocate(block_type held, std::initializer_list<queue_id> queues) noexcept {
         free_after(held, users(queues), clock_.now());
     }
-    /// Frees a block whose use ends at a point of another library, which it takes. The bytes remain pending until all such
-    /// points so far have passed. Returns false and changes nothing if `ordered_options::external` points are pending.
+    /// Frees a block whose use ends at a point of another library, which it takes. The bytes remain pending until all
+    /// such points so far have passed. Returns false and changes nothing if `ordered_options::external` points are
+    /// pending.
     [[nodiscard]] bool deallocate(block_type held, point_type& until) noexcept {
         const detail::epoch use = clock_.add_external(until);
         if (use != 0) free_after(held, detail::queue_set{1} << clock::external, use);
         return use != 0;
     }
-    /// Frees a block that the host still uses, until `end_host_use`. Returns false and changes nothing if the use is not
-    /// one that `begin_host_use` started.
+    /// Frees a block that the host still uses, until `end_host_use`. Returns false and changes nothing if the use is
+    /// not one that `begin_host_use` started.
     [[nodiscard]] bool deallocate(block_type held, host_use until) noexcept {
         if (!clock_.is_host_use(until.epoch)) return false;
         // Work of the queues of `used_on` may be later than the start of the host's use.
@@ -170,15 +172,16 @@ public:
         if (held) access::strategy(arena_).use(access::allocation(arena_, held), users(queue));
     }
     /// Starts a use by the host that runs beside the queues, for example a thread that reads results. Returns no use if
-    /// `ordered_options::external` uses are pending. Bytes remain pending until this use and all earlier ones have ended.
+    /// `ordered_options::external` uses are pending. Bytes remain pending until this use and all earlier ones have
+    /// ended.
     [[nodiscard]] host_use begin_host_use() noexcept { return {clock_.begin_host_use()}; }
     /// Ends a use by the host.
     void end_host_use(host_use use) noexcept {
         if (clock_.end_host_use(use.epoch)) settle();
     }
 
-    /// Frees every block. Work of these queues, and of the queues of `used_on` and of earlier deallocations, may still use
-    /// them.
+    /// Frees every block. Work of these queues, and of the queues of `used_on` and of earlier deallocations, may still
+    /// use them.
     void reset(std::initializer_list<queue_id> queues) noexcept
         requires resettable<typename arena_type::strategy_type>
     {
@@ -239,16 +242,16 @@ public:
         error_ = {};
         settle();
     }
-    /// Removes a queue whose work no longer runs, without a call of the driver. Bytes that it used wait for the earlier work
-    /// of the other queues. After the loss of a device, call `abandon()` first.
+    /// Removes a queue whose work no longer runs, without a call of the driver. Bytes that it used wait for the earlier
+    /// work of the other queues. After the loss of a device, call `abandon()` first.
     void abandon(queue_id queue) noexcept {
         if (clock_.attached(queue.index) == 0) return;
         clock_.forget(queue.index);
         settle();
     }
 
-    /// Returns the reason for which `allocate(wanted, queue)` would fail: `over_limit` for a queue that is not attached. A
-    /// failed call of the driver counts as a refusal by the device until a later request succeeds.
+    /// Returns the reason for which `allocate(wanted, queue)` would fail: `over_limit` for a queue that is not
+    /// attached. A failed call of the driver counts as a refusal by the device until a later request succeeds.
     [[nodiscard]] diagnosis diagnose(layout wanted, queue_id queue) const noexcept {
         diagnosis answer = arena_.diagnose(wanted);
         if (answer.reason != refusal::none) return answer;

@@ -13,12 +13,14 @@
 // that an arena acquired for them. Afterwards, a best_fit can choose a different one of several equal holes.
 // `deallocate` returns the rows in the order in which their allocator reclaims. The allocators of rows and tables must
 // not be the same ring, which their types ensure. If a hardened allocator reports a row and does not free it, the table
-// stays, and the next `deallocate` of the block frees the rest. A row that was freed before is then reported as not live.
+// stays, and the next `deallocate` of the block frees the rest. A row that was freed before is then reported as not
+// live.
 //
 // `owns` checks the table and every row. `capacity` counts whole rows. `size` and `statistics` add up both allocators;
-// `reset`, `mark` and `rollback` apply to both. These functions exist if both allocators have them; `trim` exists if one
-// of them has it. `for_each_hole` and `for_each_block` are missing: `for_each_part` passes the allocators, which list rows
-// and tables. `resize` is missing, because a table has a fixed number of entries, and `allocate_at`, because rows are not adjacent.
+// `reset`, `mark` and `rollback` apply to both. These functions exist if both allocators have them; `trim` exists if
+// one of them has it. `for_each_hole` and `for_each_block` are missing: `for_each_part` passes the allocators, which
+// list rows and tables. `resize` is missing, because a table has a fixed number of entries, and `allocate_at`, because
+// rows are not adjacent.
 //
 // When to use: for many tensors that grow or end independently, such as a key-value cache, where contiguous blocks
 // would fragment the memory.
@@ -113,7 +115,8 @@ public:
     {
         return tables_.check(held.metadata);
     }
-    /// Returns true if the table of exactly this block is live. Reports nothing. Only for a hardened allocator of tables.
+    /// Returns true if the table of exactly this block is live. Reports nothing. Only for a hardened allocator of
+    /// tables.
     [[nodiscard]] bool is_live(const block_type& held) const noexcept
         requires requires(const tables_type& of) { of.is_live(held.metadata); }
     {

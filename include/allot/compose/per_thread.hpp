@@ -4,7 +4,7 @@
 //     using shared = allot::per_thread<allot::arena<allot::host::heap, allot::best_fit<>>>;
 //     shared memory{{{}, 64_MiB}};
 //     std::jthread worker{[&] {
-//         allot::thread_cache mine{memory};                       // one for each thread; gives back its blocks at the end
+//         allot::thread_cache mine{memory};     // one for each thread; gives back its blocks at the end
 //         auto block = mine.allocate({.size = 100});              // no lock, no atomic read-modify-write
 //         mine.deallocate(block);                                 // also a block that another thread allocated
 //     }};
@@ -21,12 +21,12 @@
 // allocator. A block of such a size is not resized to at most `largest` if its address is not a multiple of `align`.
 //
 // A block that a thread frees enters the cache of that thread. A cache that has too many blocks of a size
-// writes a batch of the oldest ones to the transfer lists, where the thread that needs them takes the batch. Only if these
-// are full or empty, it locks the allocator and moves a batch.
+// writes a batch of the oldest ones to the transfer lists, where the thread that needs them takes the batch. Only if
+// these are full or empty, it locks the allocator and moves a batch.
 //
 // A request fails only if the allocator refuses it after the blocks of all caches and transfer lists were freed. For
-// that, a thread takes the blocks out of the caches of the others (host/process_barrier.hpp). Where the system lacks such
-// a barrier, they stay in the caches of the others until these free them.
+// that, a thread takes the blocks out of the caches of the others (host/process_barrier.hpp). Where the system lacks
+// such a barrier, they stay in the caches of the others until these free them.
 //
 // The caches hold blocks by value and never access their bytes, so that memory with handles is cached as well.
 //
@@ -37,9 +37,9 @@
 // leave the caches in another order. Counters inside count kept blocks as live. A block that is freed twice is detected
 // only by a hardened allocator, when the cache frees the block.
 //
-// To `fork` while other threads use the memory, hold it: std::lock_guard hold{memory}; fork(). In the child, the blocks in
-// the caches of the other threads are freed like all others when a request would fail. A signal handler must not use the
-// cache of its thread.
+// To `fork` while other threads use the memory, hold it: std::lock_guard hold{memory}; fork(). In the child, the blocks
+// in the caches of the other threads are freed like all others when a request would fail. A signal handler must not use
+// the cache of its thread.
 //
 // Complexity: O(1) without a lock for kept blocks. Otherwise that of the allocator for each block of a batch. A request
 // that the allocator refuses visits all caches.
@@ -49,8 +49,8 @@
 // Thread safety: all functions of `per_thread` can be called concurrently. A `thread_cache` belongs to one thread. It
 // must be destroyed before the per_thread, by any thread.
 //
-// Sources: Ghemawat and Menage, "TCMalloc", 2005, for caches of threads that exchange batches; Liétar et al., "snmalloc",
-// ISMM 2019, for batches without a lock.
+// Sources: Ghemawat and Menage, "TCMalloc", 2005, for caches of threads that exchange batches; Liétar et al.,
+// "snmalloc", ISMM 2019, for batches without a lock.
 #pragma once
 
 #include <allot/compose/detail/thread_caches.hpp>
@@ -218,8 +218,8 @@ public:
     bool flush() noexcept { return all_.flush(); }
 
     /// Waits until no call of another thread is in progress, and makes all calls wait until `unlock`. For `fork`: the
-    /// child calls `unlock` as well. The caller must not use its cache in between. Where the system lacks the barrier of
-    /// the process, calls that need only a cache go on.
+    /// child calls `unlock` as well. The caller must not use its cache in between. Where the system lacks the barrier
+    /// of the process, calls that need only a cache go on.
     void lock() noexcept { all_.lock(); }
     /// Ends `lock`.
     void unlock() noexcept { all_.unlock(); }

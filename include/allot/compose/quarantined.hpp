@@ -19,13 +19,14 @@
 // When not to use: to find reads of freed blocks. Use a sanitizer. With little memory: freed bytes stay in use.
 //
 // A quarantined allocator has every ability of its allocator. A stack frees its newest block first, so it does not
-// compile. Counters of an allocator inside count waiting blocks as live: write `counted<quarantined<Arena>>`. `diagnose`
-// frees the waiting blocks if a request would fail with them. A hardened allocator reports a block that is freed twice
-// when the block leaves the quarantine for the second time. A block that it reports and does not free, because it is out
-// of order in a ring or a record next to it is damaged, waits as the newest block, and is tried again.
+// compile. Counters of an allocator inside count waiting blocks as live: write `counted<quarantined<Arena>>`.
+// `diagnose` frees the waiting blocks if a request would fail with them. A hardened allocator reports a block that is
+// freed twice when the block leaves the quarantine for the second time. A block that it reports and does not free,
+// because it is out of order in a ring or a record next to it is damaged, waits as the newest block, and is tried
+// again.
 //
-// Complexity: O(size of the block) for `deallocate` if it fills the block, O(1) otherwise, in addition to the complexity
-// of the allocator. `for_each_block` is O(live * waiting).
+// Complexity: O(size of the block) for `deallocate` if it fills the block, O(1) otherwise, in addition to the
+// complexity of the allocator. `for_each_block` is O(live * waiting).
 // Memory: about 32 bytes for each waiting block, on the heap, or inside the object if `quarantine_options::blocks` is a
 // fixed number. If the table is full, the oldest block is freed.
 // Thread safety: requires external synchronization.
@@ -77,8 +78,8 @@ public:
         const block_type given = inner_.allocate(wanted);
         return given || !flush() ? given : inner_.allocate(wanted);
     }
-    /// Allocates exactly these bytes, after all waiting blocks are freed if necessary. Returns an empty block if they are
-    /// not free.
+    /// Allocates exactly these bytes, after all waiting blocks are freed if necessary. Returns an empty block if they
+    /// are not free.
     [[nodiscard]] block_type allocate_at(extent wanted) noexcept
         requires positional_allocator<allocator_type>
     {
@@ -192,8 +193,8 @@ private:
         }
         return held;
     }
-    /// Frees the oldest block. Returns false if a hardened allocator reports a misuse and keeps the block. The block then
-    /// waits as the newest.
+    /// Frees the oldest block. Returns false if a hardened allocator reports a misuse and keeps the block. The block
+    /// then waits as the newest.
     bool release_oldest() noexcept {
         const block_type held = take_oldest();
         if (!held || this->give_back(held)) return true;

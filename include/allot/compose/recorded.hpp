@@ -24,15 +24,15 @@
 //     a failed resize, an empty block, and a block that was allocated before the recording: nothing
 //
 // A replay of a trace on an arena of the same type and size returns the same offsets if the program called `allocate`,
-// `deallocate` and `reset`, or `rollback` of a stack. ALTR1 has no resize in place, no position, no mark and no refusal,
-// which matters for `deferred`: a request that fails merges free blocks.
+// `deallocate` and `reset`, or `rollback` of a stack. ALTR1 has no resize in place, no position, no mark and no
+// refusal, which matters for `deferred`: a request that fails merges free blocks.
 //
 // When to use: to replay a program with other allocators, or to draw its memory over time.
 // When not to use: to handle the calls in the program itself. Use `observed`, which stores nothing for each block.
 //
-// Every ability of the allocator is passed on, and blocks are unchanged. With a hardened allocator, a misused block that
-// the allocator reports is not recorded. An lvalue, allocator or sink, is stored as a reference and must outlive this
-// object. If a sink throws, the program ends.
+// Every ability of the allocator is passed on, and blocks are unchanged. With a hardened allocator, a misused block
+// that the allocator reports is not recorded. An lvalue, allocator or sink, is stored as a reference and must outlive
+// this object. If a sink throws, the program ends.
 //
 // The records are in a tree and a list of Boost.Intrusive. A program that includes this header needs the headers of
 // Boost, and <allot/allot.hpp> does not include it.

@@ -10,9 +10,9 @@
 //     layout ──► size <= 64 ? ──► size <= 1024 ? ──► align <= 16 ? ──► … ──► all others
 //                up_to<64>        up_to<1024>        aligned_up_to<16>       an allocator
 //
-// The first branch whose condition holds serves the request. If it fails, the request fails: small blocks never take the
-// memory of large ones. `up_to<64, when_full::next>(pool)` tries the following branches instead. To try one particular
-// allocator, use `up_to<64>(fallback{pool, other})`.
+// The first branch whose condition holds serves the request. If it fails, the request fails: small blocks never take
+// the memory of large ones. `up_to<64, when_full::next>(pool)` tries the following branches instead. To try one
+// particular allocator, use `up_to<64>(fallback{pool, other})`.
 //
 // An lvalue is stored as a reference and must outlive this object; an rvalue is moved into it. All branches need the
 // same address model.
@@ -20,14 +20,15 @@
 // When to use: to serve small blocks of few sizes from pools, and to keep large blocks away from small ones.
 // When not to use: to try one memory after another. Use `fallback`.
 //
-// A call for one block (`owns`, `capacity`, `resize`) reaches the branch of the block. These functions, `size`, `reset`,
-// `mark` and `rollback` exist if all branches have them; `trim` exists if one branch has it. `allocate_at` is missing,
-// because an offset does not name the branch. A block never moves to another branch: where only its size names the
-// branch, a resize to the size of another branch fails.
+// A call for one block (`owns`, `capacity`, `resize`) reaches the branch of the block. These functions, `size`,
+// `reset`, `mark` and `rollback` exist if all branches have them; `trim` exists if one branch has it. `allocate_at` is
+// missing, because an offset does not name the branch. A block never moves to another branch: where only its size names
+// the branch, a resize to the size of another branch fails.
 //
 // Complexity: O(branches) comparisons, most of them at compile time, in addition to the branch.
-// Memory: the metadata of a block is as large as the largest of a branch. If a condition is an alignment, or a branch has
-// `when_full::next`, it also has the number of the branch in one byte. Otherwise the size of a block names the branch.
+// Memory: the metadata of a block is as large as the largest of a branch. If a condition is an alignment, or a branch
+// has `when_full::next`, it also has the number of the branch in one byte. Otherwise the size of a block names the
+// branch.
 // Thread safety: that of all branches.
 #pragma once
 
@@ -237,8 +238,8 @@ public:
         for_each([&](auto index) { std::get<index>(branches_).allocator.rollback(std::get<index>(mark.of_branch)); });
     }
 
-    /// Returns the reason for which `allocate` would fail: that of the last branch it would try, with the largest hole of
-    /// all branches it would try.
+    /// Returns the reason for which `allocate` would fail: that of the last branch it would try, with the largest hole
+    /// of all branches it would try.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept { return diagnose_from<0>(wanted, 0); }
 
     /// Calls `f(allocator)` for the allocator of every branch.

@@ -16,16 +16,16 @@
 //                       ▲               │
 //                       └─ P3 steals ───┘
 //
-// A request goes to the shard of the caller. If that is full, it goes to the next one, and fails if all are full. A block
-// records its shard, and a deallocation goes there. A request cannot use free bytes of two shards together.
+// A request goes to the shard of the caller. If that is full, it goes to the next one, and fails if all are full. A
+// block records its shard, and a deallocation goes there. A request cannot use free bytes of two shards together.
 //
 // `Processor` is a type whose `operator()` returns the number of the caller's processor, or any other number that
 // differs between threads, as for page_tree. It affects speed only. `host::current_processor` asks Linux.
 // `processor_by_stack` needs no operating system, and spreads threads best over an odd number of shards.
 //
-// When to use: several threads whose calls of one `synchronized` allocator wait for each other, or as the allocator of a
-// `per_thread`. Shards with locks cannot be moved, so a per_thread refers to them:
-// per_thread<sharded<locked, 4>&, no_lock>.
+// When to use: several threads whose calls of one `synchronized` allocator wait for each other, or as the allocator of
+// a `per_thread`. Shards with locks cannot be moved, so a per_thread refers to them: per_thread<sharded<locked, 4>&,
+// no_lock>.
 // When not to use: if one request may need most of the memory. For threads that allocate and free often: per_thread.
 //
 // Complexity: that of the allocator. A request that fails asks all shards.
@@ -93,7 +93,8 @@ public:
         requires std::same_as<std::invoke_result_t<Make&, std::size_t>, Allocator>
     explicit sharded(Make make) : sharded{make, std::make_index_sequence<Count>{}} {}
 
-    /// Allocates from the caller's shard, or from the next one that is not full. Returns an empty block if all are full.
+    /// Allocates from the caller's shard, or from the next one that is not full. Returns an empty block if all are
+    /// full.
     [[nodiscard]] block_type allocate(layout wanted) noexcept {
         for (std::size_t i = 0, at = mine(); i != Count; ++i, at = next(at))
             if (const inner_block given = shards_[at].one.allocate(wanted))

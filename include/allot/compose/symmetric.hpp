@@ -26,8 +26,8 @@
 //                           alone. For more memory, all ranks construct another arena.
 //     diagnose              It changes nothing and is not counted.
 //
-// `allocate_at`, `resize`, `reset` and `rollback` exist if the arena has them. Every rank makes these calls, too. A resized
-// block can be used remotely after the next agreement.
+// `allocate_at`, `resize`, `reset` and `rollback` exist if the arena has them. Every rank makes these calls, too. A
+// resized block can be used remotely after the next agreement.
 //
 // After a divergence, agreement is possible only after all ranks `reset` (a bump arena, a stack) or construct a new
 // arena.

@@ -7,8 +7,8 @@
 //     auto grown = memory.resize(block, 512);                                       // if the arena has `resize`
 //     auto region = memory.locked([](auto& arena) { return arena.regions()[0]; });  // any other function
 //
-// The allocator's `size`, `owns`, `capacity`, `resize`, `trim`, `reset`, `allocate_at` and `diagnose_at` lock in the same
-// way. `mark` and `rollback` are missing, because a rollback frees the blocks of other threads, too.
+// The allocator's `size`, `owns`, `capacity`, `resize`, `trim`, `reset`, `allocate_at` and `diagnose_at` lock in the
+// same way. `mark` and `rollback` are missing, because a rollback frees the blocks of other threads, too.
 //
 // The lock is a type with lock() and unlock():
 //

@@ -23,8 +23,8 @@
 //
 // Complexity: O(length of the name) for `allocate`, and O(1) for `deallocate`, in addition to those of the allocator.
 // `for_each_block`, `reset` and `rollback` are O(records at the peak), `for_each_tag` is O(tags).
-// Memory: about 350 bytes, and about 48 bytes for each block and 90 bytes for each tag, on the heap, or inside the object
-// if `tagged_options` set fixed numbers. If a table is full and cannot grow, a request fails with
+// Memory: about 350 bytes, and about 48 bytes for each block and 90 bytes for each tag, on the heap, or inside the
+// object if `tagged_options` set fixed numbers. If a table is full and cannot grow, a request fails with
 // `refusal::out_of_records`. A block has an index of 4 bytes in its metadata.
 // Thread safety: requires external synchronization.
 #pragma once
@@ -254,8 +254,8 @@ public:
             }
         });
     }
-    /// Calls `f(tag, counters)` for every tag that was ever used, in the order of the first use. The counters are `used`,
-    /// `count`, `peak`, `requests` and `refusals`.
+    /// Calls `f(tag, counters)` for every tag that was ever used, in the order of the first use. The counters are
+    /// `used`, `count`, `peak`, `requests` and `refusals`.
     template <class Function>
     void for_each_tag(Function f) const noexcept {
         tags_.for_each(f);

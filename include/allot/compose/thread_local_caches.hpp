@@ -10,21 +10,22 @@
 //                            ▼                                                       ▼
 //     caches of memory A ◄─[ A ][ B ]─► caches of memory B                         [ A ]
 //
-// The cache of a thread ends with the thread, and its blocks are freed. A call after that, for example in the destructor
-// of another thread-local object, uses no cache. A cache is on the heap. If the heap is exhausted, calls use none.
+// The cache of a thread ends with the thread, and its blocks are freed. A call after that, for example in the
+// destructor of another thread-local object, uses no cache. A cache is on the heap. If the heap is exhausted, calls use
+// none.
 //
 // An allocator may be destroyed before the threads that used it. It frees the blocks in all of their caches.
 //
 // When to use: in programs whose functions do not pass a thread_cache on.
-// When not to use: where a `thread_cache` can be passed: it saves a thread-local lookup. Without thread-local storage, as
-// on many microcontrollers, use thread_cache.
+// When not to use: where a `thread_cache` can be passed: it saves a thread-local lookup. Without thread-local storage,
+// as on many microcontrollers, use thread_cache.
 //
 // Complexity: that of thread_cache, and one thread-local comparison if the thread used the same allocator last.
 // Otherwise O(allocators that the thread has used).
 // Memory: that of per_thread. The memory of a cache is kept until its thread ends, or creates another one after the
 // allocator was destroyed.
-// Thread safety: all functions can be called concurrently. The destructor must not overlap with other calls. It may overlap
-// with the end of a thread.
+// Thread safety: all functions can be called concurrently. The destructor must not overlap with other calls. It may
+// overlap with the end of a thread.
 #pragma once
 
 #include <allot/compose/per_thread.hpp>
@@ -129,14 +130,14 @@ public:
         life_->drop();
     }
 
-    /// Allocates a block that the cache of the thread keeps, or a block of the allocator, after all kept blocks are freed
-    /// if necessary. Returns an empty block on failure.
+    /// Allocates a block that the cache of the thread keeps, or a block of the allocator, after all kept blocks are
+    /// freed if necessary. Returns an empty block on failure.
     [[nodiscard]] ALLOT_INLINE block_type allocate(layout wanted) noexcept {
         cache_type* const cache = mine();
         return cache != nullptr ? cache->allocate(wanted) : PerThread::allocate(wanted);
     }
-    /// Keeps an unchanged block in the cache of the thread, or deallocates it in the allocator. Does nothing for an empty
-    /// block.
+    /// Keeps an unchanged block in the cache of the thread, or deallocates it in the allocator. Does nothing for an
+    /// empty block.
     ALLOT_INLINE void deallocate(block_type held) noexcept {
         cache_type* const cache = mine();
         if (cache != nullptr) cache->deallocate(held);

@@ -127,8 +127,8 @@ concept owning =
         { allocator.owns(held) } noexcept -> std::same_as<bool>;
     };
 
-/// An allocator whose `for_each_hole(f)` calls `f(address, size)` for every hole. The size is the number of bytes that one
-/// request can get from the hole.
+/// An allocator whose `for_each_hole(f)` calls `f(address, size)` for every hole. The size is the number of bytes that
+/// one request can get from the hole.
 template <class Allocator>
 concept hole_walkable_allocator =
     allocator<Allocator> && requires(const std::remove_reference_t<Allocator>& allocator) {

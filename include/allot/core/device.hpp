@@ -101,9 +101,9 @@ concept extensible_device = device<Device> && requires(Device device, region_of<
     { device.resize(held, size) } noexcept -> std::same_as<acquired<Device>>;
 };
 
-/// A device in which `acquire` and `release` change only the device object, so that a region need not be released before
-/// the object is destroyed. The destructor of an arena over such a device releases no regions, so a global arena need not
-/// register a function with atexit.
+/// A device in which `acquire` and `release` change only the device object, so that a region need not be released
+/// before the object is destroyed. The destructor of an arena over such a device releases no regions, so a global arena
+/// need not register a function with atexit.
 template <class Device>
 concept self_contained_device = device<Device> && requires { requires Device::self_contained; };
 

@@ -126,8 +126,8 @@ struct best_fit_options {
     /// The smallest size in bytes that is placed from the top end. 0 places none there, except in host memory that
     /// grows in place: there 0 means 128 KiB, and `no_bound` places none there.
     std::size_t large = 0;
-    /// Advanced. The size of the largest extent in bytes. It bounds the number of bins, and larger extents are rejected.
-    /// An arena reduces it to the limit of its device, so only a strategy without an arena needs it.
+    /// Advanced. The size of the largest extent in bytes. It bounds the number of bins, and larger extents are
+    /// rejected. An arena reduces it to the limit of its device, so only a strategy without an arena needs it.
     std::size_t largest_extent = no_bound;
     /// Whether to compile only the general path, which is smaller, without the faster paths for common requests. Both
     /// choose the same holes.
@@ -141,8 +141,8 @@ struct deferred_options {
     /// The part of the bytes of such blocks that may wait, as a divisor: 32 is a 32nd part. While more bytes wait, each
     /// request that finds no waiting block joins a few. A larger number needs less memory and more time. 0: no bound.
     std::size_t share = 32;
-    /// Advanced. The number of waiting blocks that a request joins before it fails. With a bound, a request takes a bounded
-    /// time, and can fail although the free bytes would suffice if all of them were joined.
+    /// Advanced. The number of waiting blocks that a request joins before it fails. With a bound, a request takes a
+    /// bounded time, and can fail although the free bytes would suffice if all of them were joined.
     std::size_t joins = all_blocks;
 };
 
@@ -159,8 +159,8 @@ struct ordered_options {
     unsigned queues = 8;
     /// The handling of bytes that another queue may still use.
     wait_policy waits = wait_policy::insert;
-    /// Whether a request waits for another queue if it finds no other hole, or only one that is more than half as large again.
-    /// By default, it takes a larger hole without a wait.
+    /// Whether a request waits for another queue if it finds no other hole, or only one that is more than half as large
+    /// again. By default, it takes a larger hole without a wait.
     bool less_memory = false;
     /// Whether the arena grows before a request waits for another queue.
     bool grow_first = false;

@@ -6,8 +6,8 @@
 //     const allot::allocator_statistics now = memory.statistics();
 //     print(now.used, now.peak, now.largest_hole, now.fragmentation());
 //
-// `counted` keeps the counters (compose/counted.hpp). The holes are listed at the time of the call, if the allocator can
-// list them. Otherwise `free`, `largest_hole` and `holes` are 0.
+// `counted` keeps the counters (compose/counted.hpp). The holes are listed at the time of the call, if the allocator
+// can list them. Otherwise `free`, `largest_hole` and `holes` are 0.
 //
 // When to use: to report how much memory is in use, and why a large request fails although many bytes are free.
 // When not to use: to find the block that holds the memory. Use `tagged`.

@@ -192,8 +192,8 @@ concept hole_walkable = strategy<Strategy> && requires(const Strategy constant, 
     } noexcept;
 };
 
-/// A strategy that lists the blocks of an inserted extent. `for_each_block` calls the function with the usable extent of
-/// each allocated block in ascending order, and changes nothing.
+/// A strategy that lists the blocks of an inserted extent. `for_each_block` calls the function with the usable extent
+/// of each allocated block in ascending order, and changes nothing.
 template <class Strategy>
 concept block_walkable = strategy<Strategy> && requires(const Strategy constant, extent_of<Strategy> inserted) {
     {

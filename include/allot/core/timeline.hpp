@@ -9,7 +9,8 @@
 // after all work that was submitted to a queue so far, and after all points that the queue waits for. A point passes
 // once and then remains passed.
 //
-// When to use: to write a timeline for a driver that allot does not support. When not to use: to allocate; use `ordered`.
+// When to use: to write a timeline for a driver that allot does not support. When not to use: to allocate; use
+// `ordered`.
 // Thread safety: stated by each timeline.
 #pragma once
 
@@ -34,8 +35,8 @@ enum class point_state : unsigned char {
 ///   points that the queue waits for, also if no work was submitted after the wait. A point that was used before is
 ///   reused. On failure, the point stays as it was.
 /// - `wait(queue, point)` makes work that is submitted to the queue later start after the point.
-/// - `barrier(queue)` makes work that is submitted to the queue later start after all its earlier work. It is called only
-///   for queues that are not in order.
+/// - `barrier(queue)` makes work that is submitted to the queue later start after all its earlier work. It is called
+///   only for queues that are not in order.
 /// - `in_order(queue)` returns true if the work of a queue runs in the order of its submission, so that a later command
 ///   can reuse the memory of an earlier one without a wait.
 /// - `state(point)` returns the state of a point without waiting.

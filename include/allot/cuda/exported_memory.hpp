@@ -20,8 +20,8 @@
 //     CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED is set (CUDA 11.7 or later, with the open kernel modules).
 //   - Each export returns a new descriptor, which the program owns. The memory lives until it is unmapped and released,
 //     and all descriptors and imports are gone.
-//   - Vulkan chooses the memory type of CUDA's memory: VUID-VkMemoryAllocateInfo-allocationSize-01742 concerns memory of
-//     Vulkan only. The GPU is the one with the same deviceUUID.
+//   - Vulkan chooses the memory type of CUDA's memory: VUID-VkMemoryAllocateInfo-allocationSize-01742 concerns memory
+//     of Vulkan only. The GPU is the one with the same deviceUUID.
 // cuda/virtual_memory.hpp lists the rules of mappings and contexts. libcuda.so.1 is opened at run time.
 //
 // Complexity: four driver calls for a region. `release` waits for the device.
@@ -116,8 +116,8 @@ public:
         if (is_current) static_cast<void>(driver_.release_context(there.device()));  // retained by `acquire`
     }
 
-    /// Returns the memory of a region for another driver, with a new descriptor. Fails with CUDA_ERROR_INVALID_VALUE (1)
-    /// for a region that the device does not hold, otherwise with the driver's code.
+    /// Returns the memory of a region for another driver, with a new descriptor. Fails with CUDA_ERROR_INVALID_VALUE
+    /// (1) for a region that the device does not hold, otherwise with the driver's code.
     [[nodiscard]] result<external::memory, CUresult> export_memory(region<void*> held) const noexcept {
         using answer = result<external::memory, CUresult>;
         const entry* const found = find(raw_pointer::position(held.base));

@@ -4,7 +4,8 @@
 //
 //     using exported = allot::vulkan::exported_memory<allot::external::handle_kind::opaque_fd>;
 //     auto shared = vertices.device().export_memory(vertices.regions()[0]);       // an arena over `exported`
-//     allot::arena<allot::cuda::imported_memory, allot::best_fit<>> memory{allot::cuda::imported_memory{std::move(*shared)}};
+//     allot::arena<allot::cuda::imported_memory, allot::best_fit<>> memory{
+//         allot::cuda::imported_memory{std::move(*shared)}};
 //     auto x = memory.allocate({.size = 4096, .align = 256});                     // a pointer for kernels
 //
 // When to use: for kernels that read or write what Vulkan draws or computes on the same GPU.
@@ -12,8 +13,8 @@
 // DMA buffer, or export from CUDA: cuda/exported_memory.hpp.
 //
 // The code relies on these rules of CUDA (Runtime API, "External Resource Interoperability"):
-//   - cudaImportExternalMemory takes ownership of an opaque descriptor when it succeeds. Any operation on the descriptor
-//     afterward is undefined.
+//   - cudaImportExternalMemory takes ownership of an opaque descriptor when it succeeds. Any operation on the
+//     descriptor afterward is undefined.
 //   - The size is that of the Vulkan allocation. cudaExternalMemoryDedicated is set for a dedicated allocation.
 //   - The GPU is the one with the exporter's deviceUUID (Programming Guide, "Vulkan Interoperability").
 //   - The address of cudaExternalMemoryGetMappedBuffer is freed with cudaFree, before cudaDestroyExternalMemory.

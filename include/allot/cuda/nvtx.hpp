@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// nvtx: an allocator that states its regions and blocks to tools through NVTX. compute-sanitizer then checks accesses of
-// kernels inside the regions of an arena.
+// nvtx: an allocator that states its regions and blocks to tools through NVTX. compute-sanitizer then checks accesses
+// of kernels inside the regions of an arena.
 //
 //     using gpu_arena = allot::arena<allot::cuda::device_memory, allot::best_fit<>>;
 //     allot::cuda::nvtx<gpu_arena> memory{gpu_arena{allot::cuda::device_memory{}, 64_MiB}};
-//     auto block = memory.allocate({.size = 4096, .align = 256});      // a kernel may access these bytes, and no others
+//     auto block = memory.allocate({.size = 4096, .align = 256});  // a kernel may access these bytes, and no others
 //
 //     compute-sanitizer --nvtx yes PROGRAM
 //

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// cuda_stream_ordered_resource: adapts an `ordered` to a stream-ordered resource of CUDA (cuda::mr, of CCCL) and of RMM.
+// cuda_stream_ordered_resource: adapts an `ordered` to a stream-ordered resource of CUDA (cuda::mr, of CCCL) and of
+// RMM.
 //
 //     using device_arena = allot::arena<allot::cuda::device_memory, allot::best_fit<>>;
 //     using memory_type = allot::indexed_ordered<allot::ordered<device_arena, allot::cuda::events>, std::mutex>;
 //     memory_type memory{allot::cuda::events{0}, allot::cuda::device_memory{0}, 1_GiB};
 //     allot::cuda::stream_ordered_resource resource{memory};              // refers to memory
 //     cuda::mr::resource_ref<cuda::mr::device_accessible> any{resource};  // before 3.1: async_resource_ref
-//     void* bytes = any.allocate(stream, 1000, 256);                      // before 3.1: allocate_async(1000, 256, stream)
+//     void* bytes = any.allocate(stream, 1000, 256);  // before 3.1: allocate_async(1000, 256, stream)
 //     kernel<<<…, stream>>>(bytes);
 //     any.deallocate(stream, bytes, 1000, 256);                           // does not wait for the kernel
 //
-// A stream reuses its own bytes at once. Another stream gets them behind a wait on the device. A stream is attached when it
-// is first named (compose/indexed_ordered.hpp). Call `memory.detach(stream)` before a stream is destroyed.
+// A stream reuses its own bytes at once. Another stream gets them behind a wait on the device. A stream is attached
+// when it is first named (compose/indexed_ordered.hpp). Call `memory.detach(stream)` before a stream is destroyed.
 //
 // Functions without a stream serve the host: their bytes have no pending work, and their deallocation requires that all
 // work with the bytes is done.

@@ -90,7 +90,8 @@ private:
 };
 
 /// Begins and ends access to the buffer of a descriptor. Fails with EINVAL for a negative descriptor. Also suitable for
-/// buffers from other sources: `allot::dma::cpu_access access{allot::dma::buffer_sync{descriptor, allot::dma::cpu_use::read}};`
+/// buffers from other sources: `allot::dma::cpu_access access{allot::dma::buffer_sync{descriptor,
+/// allot::dma::cpu_use::read}};`
 struct buffer_sync {
     int descriptor;  ///< Descriptor of the buffer.
     cpu_use use;     ///< Direction of the access.
@@ -180,8 +181,8 @@ public:
     }
 
     /// Returns the buffer of a region for another driver, with a new descriptor. The buffer lives until the region and
-    /// all such descriptors and imports are gone. Fails with EBADF for a region that the device does not hold, otherwise
-    /// with the `errno` value of fcntl(2).
+    /// all such descriptors and imports are gone. Fails with EBADF for a region that the device does not hold,
+    /// otherwise with the `errno` value of fcntl(2).
     [[nodiscard]] result<external::memory, int> export_memory(region<void*> held) const noexcept {
         using answer = result<external::memory, int>;
         const buffer whole = buffer_of(held.base, held.size);

@@ -51,8 +51,8 @@ struct physical_buffer {
 struct physical_node {
     const char* node = "/dev/dma-buf-phys";  ///< The driver's node.
 
-    /// Attaches the buffer. Fails with an `errno` value: ENOENT if the kernel has no such driver; EINVAL if the buffer is
-    /// not contiguous.
+    /// Attaches the buffer. Fails with an `errno` value: ENOENT if the kernel has no such driver; EINVAL if the buffer
+    /// is not contiguous.
     [[nodiscard]] result<physical_buffer, int> find(const buffer& of, void*) const noexcept {
         using answer = result<physical_buffer, int>;
         struct request {  // dma_buf_phys_data of <linux/dma_buf_phys.h>
@@ -111,8 +111,8 @@ public:
     bus_addressed() noexcept
         requires std::default_initializable<Device>
     = default;
-    /// Uses this device. `bus_offset` is added to every physical address, for systems on which the bus and the processor
-    /// see memory at different addresses.
+    /// Uses this device. `bus_offset` is added to every physical address, for systems on which the bus and the
+    /// processor see memory at different addresses.
     explicit bus_addressed(Device device, Find find = {}, std::uint64_t bus_offset = 0) noexcept
         : Device{std::move(device)}, find_{find}, bus_offset_{bus_offset} {}
 

@@ -14,9 +14,9 @@
 // times, some in periods only. This device has the weakest traits of its sources, and the same calls for all regions:
 // `bus_address`, `access`, and `buffer_of` for regions with a descriptor.
 //
-// A source is a device of pointers whose trait `contiguous` is true, with `int` errors and with `bus_address(at, size)`:
-// `dma::bus_addressed`, `host::contiguous_pages`, `dma::u_dma_buf`. A bounded source, such as `u_dma_buf`, serves one
-// region.
+// A source is a device of pointers whose trait `contiguous` is true, with `int` errors and with `bus_address(at,
+// size)`: `dma::bus_addressed`, `host::contiguous_pages`, `dma::u_dma_buf`. A bounded source, such as `u_dma_buf`,
+// serves one region.
 //
 // Caches: the period of `access` is that of the region's source. `host::contiguous_pages` has none, so its period does
 // nothing: on a machine whose devices do not snoop the CPU's caches, leave it out.
@@ -170,8 +170,8 @@ public:
         in_source(at, size, [&](const auto& source) { found = source.bus_address(at, size); });
         return found;
     }
-    /// Starts CPU access to these bytes, which lasts until the returned object ends. Fails with EINVAL unless one region
-    /// contains all of them, otherwise with the error of the source.
+    /// Starts CPU access to these bytes, which lasts until the returned object ends. Fails with EINVAL unless one
+    /// region contains all of them, otherwise with the error of the source.
     [[nodiscard]] contiguous_access<Sources...> access(const void* at, std::size_t size, cpu_use use) const noexcept {
         return access_in(at, size, use, indices{});
     }

@@ -53,8 +53,8 @@ public:
 
     /// Maps all of the memory. Fails with an `errno` value: EBADF if there is no memory; ENOTSUP if it is not a DMA
     /// buffer; EINVAL for an invalid layout or a size that is not in whole pages; ENOMEM for a size above the capacity;
-    /// EOVERFLOW if the buffer is smaller than stated; EMFILE while the region is held; otherwise the error of the system
-    /// call.
+    /// EOVERFLOW if the buffer is smaller than stated; EMFILE while the region is held; otherwise the error of the
+    /// system call.
     [[nodiscard]] acquired<imported_memory> acquire(layout wanted) noexcept {
         using answer = acquired<imported_memory>;
         if (!from_) return answer::failure(EBADF);

@@ -2,7 +2,7 @@
 // crossing: the concepts of devices whose memory crosses drivers, and the way from one to another.
 //
 //     template <allot::external::exportable From> …                  // dma::heap, vulkan::exported_memory, …
-//     template <allot::external::importable To> …                    // dma::imported_memory, opencl::imported_memory, …
+//     template <allot::external::importable To> …     // dma::imported_memory, opencl::imported_memory, …
 //
 //     auto shared = allot::external::share<to>(memory.device(), memory.regions()[0]);   // fails to compile if `to` has
 //     to other{…, std::move(*shared)};                                                 // no kind of handle in common
@@ -56,7 +56,8 @@ template <importable To, exportable From>
     return device.export_memory(held);
 }
 
-/// Returns the address of a byte on the other side. `from` and `to` are the regions of the same memory on the two sides.
+/// Returns the address of a byte on the other side. `from` and `to` are the regions of the same memory on the two
+/// sides.
 template <device From, device To>
 [[nodiscard]] auto counterpart(typename From::address_model::address at, const region_of<From>& from,
                                const region_of<To>& to) noexcept {

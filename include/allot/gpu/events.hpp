@@ -32,7 +32,8 @@
 //     `capture_unsupported`, and the capture continues. `capturing` reports this state.
 //   - While any stream captures in the global mode, a query of an event ends the capture with an error, unless the
 //     thread is in the relaxed mode. `state` and `wait_on_host` select this mode for their call.
-//   - The same holds for an allocation and a free. `ordered` selects the relaxed mode when its arena grows or is trimmed.
+//   - The same holds for an allocation and a free. `ordered` selects the relaxed mode when its arena grows or is
+//     trimmed.
 //   - After a fault of a kernel, all calls fail, and so does every point. A process cannot recover from it.
 //
 // Complexity: `record` and `wait` take two runtime calls, `state` three. An event is created, with about four calls,

@@ -9,8 +9,8 @@
 // in the table.
 //
 // The code relies on these rules, whose sources each vendor's header names:
-//   - A successful import transfers the descriptor to the driver; a failed one does not. Therefore each `acquire` passes
-//     a duplicate and closes it only if the import fails.
+//   - A successful import transfers the descriptor to the driver; a failed one does not. Therefore each `acquire`
+//     passes a duplicate and closes it only if the import fails.
 //   - An opaque descriptor belongs to the same GPU: the identifiers are equal.
 //   - A mapped buffer is freed like device memory, before its external memory is destroyed.
 //
@@ -62,9 +62,9 @@ public:
     /// Returns the device's ordinal, as the runtime counts.
     [[nodiscard]] int device() const noexcept { return device_; }
 
-    /// Imports all of the memory. Fails with the runtime's code for an invalid value if there is no memory, if it is not
-    /// an opaque descriptor of this GPU, while the region is held, or for a layout that is invalid or exceeds the memory
-    /// or its alignment of 256; with its code for exhausted memory without free descriptors; otherwise with the
+    /// Imports all of the memory. Fails with the runtime's code for an invalid value if there is no memory, if it is
+    /// not an opaque descriptor of this GPU, while the region is held, or for a layout that is invalid or exceeds the
+    /// memory or its alignment of 256; with its code for exhausted memory without free descriptors; otherwise with the
     /// runtime's error.
     [[nodiscard]] acquired<imported_memory> acquire(layout wanted) noexcept {
         using answer = acquired<imported_memory>;

@@ -3,7 +3,8 @@
 // interoperability).
 //
 //     auto shared = vertices.device().export_memory(vertices.regions()[0]);       // vulkan::exported_memory<opaque_fd>
-//     allot::arena<allot::hip::imported_memory, allot::best_fit<>> memory{allot::hip::imported_memory{std::move(*shared)}};
+//     allot::arena<allot::hip::imported_memory, allot::best_fit<>> memory{
+//         allot::hip::imported_memory{std::move(*shared)}};
 //
 // When to use: for kernels that read or write what Vulkan draws or computes on the same GPU.
 // When not to use: for memory that HIP itself allocates: hip/memory.hpp.

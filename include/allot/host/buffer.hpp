@@ -4,8 +4,8 @@
 //     alignas(64) static std::byte bytes[4096];
 //     allot::arena<allot::host::buffer, allot::bump<>> memory{allot::host::buffer{bytes}};
 //
-// When to use: for memory that the program already has. When not to use: for memory at a fixed address with a name of its
-// own, such as a scratchpad (tightly_coupled.hpp), or for memory that has to be freed by a function (adopted.hpp).
+// When to use: for memory that the program already has. When not to use: for memory at a fixed address with a name of
+// its own, such as a scratchpad (tightly_coupled.hpp), or for memory that has to be freed by a function (adopted.hpp).
 // Complexity: constant. Memory: an address, a size, and a flag. Thread safety: none.
 #pragma once
 

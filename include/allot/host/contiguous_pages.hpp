@@ -3,7 +3,7 @@
 //
 //     allot::arena<allot::host::contiguous_pages<>, allot::best_fit<>> memory{{}, 4_MiB};
 //     auto block = memory.allocate({.size = 4096, .align = 64});
-//     auto bus = memory.device().bus_address(block);           // *bus: the address for the device, 64 bits on every host
+//     auto bus = memory.device().bus_address(block);  // *bus: the address for the device, 64 bits on every host
 //
 //     virtual    │ huge page │ huge page │             bus address of a byte = bus address of its region + its offset
 //     physical   │ frame …   │ … frame + 512 │         in the region; every region is verified

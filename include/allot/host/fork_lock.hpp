@@ -20,8 +20,8 @@
 //
 // When to use: for the locks of a malloc, or of memory that children of a program with threads use.
 // When not to use: if nothing forks. Use std::mutex, which is smaller. In shared memory between processes.
-// Complexity: one atomic operation for lock and unlock without contention, none in a process of one thread (glibc 2.32).
-// A waiting thread sleeps (futex).
+// Complexity: one atomic operation for lock and unlock without contention, none in a process of one thread (glibc
+// 2.32). A waiting thread sleeps (futex).
 // Memory: 8 bytes.
 // Thread safety: all functions can be called concurrently.
 // Sources: futex(2); U. Drepper, "Futexes Are Tricky", 2011.

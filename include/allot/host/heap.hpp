@@ -6,8 +6,8 @@
 // When to use: for growth, and on hosts with an operating system.
 // When not to use: for memory that must be locked, physically contiguous, or known to a driver. Use `pinned_pages`,
 // `contiguous_pages`, or a DMA device. Firmware and fixed memory budgets use static_storage.hpp.
-// Complexity: one call of operator new or operator delete for each region. Memory: none. Thread safety: that of operator
-// new; the device has no state.
+// Complexity: one call of operator new or operator delete for each region. Memory: none. Thread safety: that of
+// operator new; the device has no state.
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>

@@ -44,8 +44,8 @@ struct process_barrier {
         if constexpr (interrupts) std::atomic_signal_fence(std::memory_order_seq_cst);
         else std::atomic_thread_fence(std::memory_order_seq_cst);
     }
-    /// Orders the writes before it and the reads after it with respect to `light` of other threads. Returns false if the
-    /// system does not support it.
+    /// Orders the writes before it and the reads after it with respect to `light` of other threads. Returns false if
+    /// the system does not support it.
     [[nodiscard]] static bool heavy() noexcept {
         light();
         return !interrupts || interrupt_all();

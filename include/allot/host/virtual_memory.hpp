@@ -82,7 +82,8 @@ struct lazy_address_space : address_space {
 
 /// Device whose regions grow and shrink at their end. Its errors are `errno` values.
 using virtual_memory = reserving_device<address_space>;
-/// The same, but the system takes discarded pages when it needs memory (MADV_FREE). Faster if the arena uses them again.
+/// The same, but the system takes discarded pages when it needs memory (MADV_FREE). Faster if the arena uses them
+/// again.
 using lazy_virtual_memory = reserving_device<lazy_address_space>;
 
 static_assert(extensible_device<virtual_memory> && !bounded_device<virtual_memory>);

@@ -12,7 +12,8 @@
 // the function.
 //
 // When to use: to find the block next to a wrong access that a sanitizer or a debugger shows (docs/sanitizers.md).
-// When not to use: to validate pointers in a program. A hardened arena checks blocks in less time (arena/hardening.hpp).
+// When not to use: to validate pointers in a program. A hardened arena checks blocks in less time
+// (arena/hardening.hpp).
 //
 // Complexity: O(holes + blocks). Memory: 160 bytes, the result.
 //

@@ -10,8 +10,8 @@
 //     {"format":"allot snapshot","version":1,"allocator":"name","tags":[],"statistics":{"used":0, …},
 //     "regions":[{"address":0,"size":64}],"blocks":[],"holes":[]}
 //
-// A member of an event that is 0 is omitted, except the time. Tags are numbered from 1. Texts are UTF-8; a byte of a name
-// that is not UTF-8 becomes U+FFFD.
+// A member of an event that is 0 is omitted, except the time. Tags are numbered from 1. Texts are UTF-8; a byte of a
+// name that is not UTF-8 becomes U+FFFD.
 //
 // When to use: to process a log with a script.
 // When not to use: for files that allot reads again. Use the formats of event_log.hpp and snapshot.hpp, which take a

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// export_pytorch: writes an event log or a snapshot as a memory snapshot of PyTorch, as torch.cuda.memory._dump_snapshot
-// writes it: a pickle of protocol 2.
+// export_pytorch: writes an event log or a snapshot as a memory snapshot of PyTorch, as
+// torch.cuda.memory._dump_snapshot writes it: a pickle of protocol 2.
 //
 //     std::string bytes;
 //     allot::export_pytorch(allot::event_log{}, [&](std::string_view part) { bytes += part; });
@@ -236,7 +236,8 @@ private:
 
 }  // namespace detail
 
-/// Writes an event log: its events, and the segments at its end. `write(std::string_view)` receives the parts of the file.
+/// Writes an event log: its events, and the segments at its end. `write(std::string_view)` receives the parts of the
+/// file.
 template <class Write>
 void export_pytorch(const event_log& log, Write&& write) {
     detail::output out{write};

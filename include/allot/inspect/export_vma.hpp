@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// export_vma: writes a snapshot as the JSON of the Vulkan Memory Allocator (VMA), as vmaBuildStatsString returns it with
-// a detailed map.
+// export_vma: writes a snapshot as the JSON of the Vulkan Memory Allocator (VMA), as vmaBuildStatsString returns it
+// with a detailed map.
 //
 //     std::string text;
 //     allot::export_vma(allot::snapshot{}, [&](std::string_view part) { text += part; });
@@ -11,8 +11,8 @@
 //     hole, and memory without a block        suballocation of type FREE
 //     gap without a hole, such as a record    part of the previous suballocation
 //
-// The suballocations of a block cover it without gaps, because GpuMemDumpVis.py of VMA adds up their sizes. A block that
-// is in no region is left out. A snapshot without regions has one region around its blocks and holes.
+// The suballocations of a block cover it without gaps, because GpuMemDumpVis.py of VMA adds up their sizes. A block
+// that is in no region is left out. A snapshot without regions has one region around its blocks and holes.
 //
 // When to use: to draw a snapshot with GpuMemDumpVis.py, or to compare it with a dump of VMA.
 // When not to use: for events. The format has a single state.

@@ -169,8 +169,9 @@ inline void append_holes(snapshot& to, snapshot_range region, std::size_t& block
 
 }  // namespace detail
 
-/// Returns the state as a snapshot. Gaps between blocks of at least `least_hole` bytes are holes; smaller gaps are taken
-/// for records of the allocator and for alignment. A block or region that overlaps one at a lower address is left out.
+/// Returns the state as a snapshot. Gaps between blocks of at least `least_hole` bytes are holes; smaller gaps are
+/// taken for records of the allocator and for alignment. A block or region that overlaps one at a lower address is left
+/// out.
 [[nodiscard]] inline snapshot snapshot_of(const memory_state& state, const std::vector<std::string>& tags,
                                           std::uint64_t least_hole = 32) {
     snapshot made{.tags = tags, .statistics = state.statistics()};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // report: describes a memory and a request that it refused, as text for people or as JSON.
 //
-//     if (const auto block = memory.allocate(wanted); !block) std::fputs(allot::report(memory, wanted).c_str(), stderr);
+//     if (const auto block = memory.allocate(wanted); !block)
+//         std::fputs(allot::report(memory, wanted).c_str(), stderr);
 //
 //     request of 4096 bytes aligned to 64: refused, enough bytes are free, but no hole fits the size and alignment
 //     memory of 65536 bytes in 1 region
@@ -13,8 +14,8 @@
 //       region at 0x10000: 65536 bytes, 25536 bytes free in 9 holes, the largest has 3000 bytes
 //
 // A report has the parts that the allocator supports. `counted` adds the counters and `tagged` adds the tags. A
-// composition with `for_each_part` (`fallback`, `segregated`, `paged`) adds a description of each of its allocators, and
-// its reason, except for `paged`, whose allocators receive other requests.
+// composition with `for_each_part` (`fallback`, `segregated`, `paged`) adds a description of each of its allocators,
+// and its reason, except for `paged`, whose allocators receive other requests.
 //
 // The bytes after compaction are stated for an arena of `best_fit` or `deferred`, with or without wrappers. They are a
 // lower bound for records in band and for guards, because a merged hole needs fewer. A report says "enough" only if the
@@ -22,9 +23,9 @@
 //
 // The text goes to a buffer of the caller, to a sink (a function that accepts a std::string_view), or to a std::string.
 // With a buffer or a sink, a report allocates nothing. A std::string is on the heap: use a buffer if the heap is
-// exhausted. A report calls `diagnose`, which changes no allocator but these: that of `paged` allocates and frees the block,
-// which its parts count; that of `quarantined` and `block_cache` frees the kept blocks if the request would fail with
-// them; and that of `tagged` and `indexed` can add room to a table of records on the heap.
+// exhausted. A report calls `diagnose`, which changes no allocator but these: that of `paged` allocates and frees the
+// block, which its parts count; that of `quarantined` and `block_cache` frees the kept blocks if the request would fail
+// with them; and that of `tagged` and `indexed` can add room to a table of records on the heap.
 //
 // When to use: to log why a request failed, and to show the state of a memory to a person or a tool.
 // When not to use: to decide on a remedy in a program. Use `diagnose` and `statistics`.

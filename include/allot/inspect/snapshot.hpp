@@ -27,8 +27,8 @@
 //
 // Complexity: O(regions + blocks · log blocks + holes), and O(regions) for each block if addresses are handles.
 // Memory: 24 bytes for each block, 16 bytes for each region and hole.
-// Thread safety: requires external synchronization with the calls of the allocator. Take the snapshot of a `synchronized`
-// allocator inside `locked`.
+// Thread safety: requires external synchronization with the calls of the allocator. Take the snapshot of a
+// `synchronized` allocator inside `locked`.
 #pragma once
 
 #include <allot/core/allocator.hpp>
@@ -252,8 +252,8 @@ void sort_ranges(std::vector<Range>& ranges) {
     std::ranges::sort(ranges, {}, &Range::address);
 }
 
-/// Adds blocks to a snapshot. The tag of a block is that of the `tagged` block around it, which is larger if the block has
-/// guards. A `tagged` allocator may be wrapped or a part.
+/// Adds blocks to a snapshot. The tag of a block is that of the `tagged` block around it, which is larger if the block
+/// has guards. A `tagged` allocator may be wrapped or a part.
 template <class Allocator>
 class block_lister {
 public:
@@ -304,8 +304,8 @@ private:
 }  // namespace detail
 
 /// Returns the state of an allocator that lists its blocks or holes. The list that it cannot produce is empty. Counters
-/// that it does not keep are computed from the lists, if possible. A wrapped `tagged` allocator gives the tags. The name of a tag that is a location ends with the
-/// line. If the heap is exhausted, the program ends.
+/// that it does not keep are computed from the lists, if possible. A wrapped `tagged` allocator gives the tags. The
+/// name of a tag that is a location ends with the line. If the heap is exhausted, the program ends.
 template <allocator Allocator>
 [[nodiscard]] snapshot take_snapshot(const Allocator& memory, std::string_view name = {}) {
     static_assert(hole_walkable_allocator<Allocator> || block_walkable_allocator<Allocator>,

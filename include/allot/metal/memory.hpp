@@ -7,8 +7,8 @@
 //     encoder->setBuffer(x.address.handle, x.address.offset, 0);
 //
 // The header is a template over the calls of Metal-cpp's MTL::Device and includes no header of Metal. It is not yet
-// tested on hardware: it compiles against Metal-cpp's headers, and tests/unit/metal has a fake of these calls that enforces
-// Metal's rules.
+// tested on hardware: it compiles against Metal-cpp's headers, and tests/unit/metal has a fake of these calls that
+// enforces Metal's rules.
 //
 //     device        a region is                a block is                       a kernel gets
 //     buffer        one MTL::Buffer            the buffer and a byte offset     setBuffer(handle, offset, index)
@@ -163,8 +163,8 @@ public:
     /// Releases the buffer.
     void release(region<address> held) noexcept { held.base.handle->release(); }
 
-    /// Returns the bytes that this process has allocated on the device, and the size that Metal recommends as the limit.
-    /// Fails with no_device.
+    /// Returns the bytes that this process has allocated on the device, and the size that Metal recommends as the
+    /// limit. Fails with no_device.
     [[nodiscard]] result<memory_budget, error> budget() const noexcept { return detail::budget_of(device_); }
 
 private:
@@ -210,8 +210,8 @@ public:
     /// Releases the heap.
     void release(region<address> held) noexcept { held.base.handle->release(); }
 
-    /// Returns the bytes that this process has allocated on the device, and the size that Metal recommends as the limit.
-    /// Fails with no_device.
+    /// Returns the bytes that this process has allocated on the device, and the size that Metal recommends as the
+    /// limit. Fails with no_device.
     [[nodiscard]] result<memory_budget, error> budget() const noexcept { return detail::budget_of(device_); }
 
 private:

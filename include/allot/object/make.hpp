@@ -13,8 +13,8 @@
 //     make_unique    unique_ptr<T, Allocator>  supported              its deleter
 //     make_array     unique_array              supported              its destructor
 //
-// Arguments are forwarded to the constructor. Aggregates are initialized by braces. If the constructor throws, the block
-// is freed and the exception propagates. A failed allocation throws nothing: the result is empty, and
+// Arguments are forwarded to the constructor. Aggregates are initialized by braces. If the constructor throws, the
+// block is freed and the exception propagates. A failed allocation throws nothing: the result is empty, and
 // `allocator.diagnose(allot::layout_of<T>)` reports the reason.
 //
 // When to use: `make` for objects that end with a scope or frame (bump, scoped_mark) or whose owner is elsewhere;

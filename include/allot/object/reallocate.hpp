@@ -33,8 +33,8 @@
 namespace allot {
 inline namespace v1 {
 
-/// Changes the size and alignment of a block; copies by `copy(from address, to address, bytes) -> long`, which returns 0
-/// for success. On failure returns false, and nothing has changed.
+/// Changes the size and alignment of a block; copies by `copy(from address, to address, bytes) -> long`, which returns
+/// 0 for success. On failure returns false, and nothing has changed.
 template <class Allocator, class Copy>
 [[nodiscard]] bool reallocate(Allocator& allocator, block_of<Allocator>& held, layout wanted, Copy&& copy) {
     static_assert(allocator_requirements<Allocator>());

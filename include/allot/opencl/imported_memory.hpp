@@ -68,11 +68,12 @@ public:
     /// Returns the alignment of every buffer's base on this device, in bytes.
     [[nodiscard]] std::size_t base_align() const noexcept { return base_align_; }
 
-    /// Imports all of the memory. Fails with CL_INVALID_DEVICE (-33) without a device, if it does not import this kind of
-    /// handle, or if the opaque descriptor is of another device; CL_INVALID_OPERATION (-59) while the region is held; CL_INVALID_PROPERTY (-64) if there is no
-    /// memory; CL_INVALID_BUFFER_SIZE (-61) for a size of 0, above the capacity or above the device's limit;
-    /// CL_MISALIGNED_SUB_BUFFER_OFFSET (-13) for an alignment that is not a power of two or exceeds `base_align()`;
-    /// CL_OUT_OF_HOST_MEMORY (-6) without free descriptors; otherwise with the driver's code.
+    /// Imports all of the memory. Fails with CL_INVALID_DEVICE (-33) without a device, if it does not import this kind
+    /// of handle, or if the opaque descriptor is of another device; CL_INVALID_OPERATION (-59) while the region is
+    /// held; CL_INVALID_PROPERTY (-64) if there is no memory; CL_INVALID_BUFFER_SIZE (-61) for a size of 0, above the
+    /// capacity or above the device's limit; CL_MISALIGNED_SUB_BUFFER_OFFSET (-13) for an alignment that is not a power
+    /// of two or exceeds `base_align()`; CL_OUT_OF_HOST_MEMORY (-6) without free descriptors; otherwise with the
+    /// driver's code.
     [[nodiscard]] acquired<imported_memory> acquire(layout wanted) noexcept {
         using answer = acquired<imported_memory>;
         if (!from_) return answer::failure(CL_INVALID_PROPERTY);
@@ -100,9 +101,9 @@ public:
         handle_ = nullptr;
     }
 
-    /// Enqueues the command after which commands may use the buffer. `after` are the events to wait for; `done` receives
-    /// the command's event. Fails with CL_INVALID_OPERATION (-59) without a region or without the driver's function,
-    /// otherwise with the driver's code.
+    /// Enqueues the command after which commands may use the buffer. `after` are the events to wait for; `done`
+    /// receives the command's event. Fails with CL_INVALID_OPERATION (-59) without a region or without the driver's
+    /// function, otherwise with the driver's code.
     [[nodiscard]] cl_int enqueue_acquire(const cl::CommandQueue& queue, const std::vector<cl::Event>* after = nullptr,
                                          cl::Event* done = nullptr) const noexcept {
         return enqueue("clEnqueueAcquireExternalMemObjectsKHR", queue, after, done);

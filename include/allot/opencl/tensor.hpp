@@ -84,8 +84,8 @@ enum class mapping : unsigned char {
 
 /// A way for `copy_tensor` between the host and buffers, and between buffers of the queue's context. If a buffer is in
 /// host memory (created with CL_MEM_USE_HOST_PTR or CL_MEM_ALLOC_HOST_PTR, or on a device with
-/// CL_DEVICE_HOST_UNIFIED_MEMORY), the object maps it and the host copies, unless `mapping::never` forbids it. Otherwise
-/// the driver transfers. Leaves buffers of another context to the next way.
+/// CL_DEVICE_HOST_UNIFIED_MEMORY), the object maps it and the host copies, unless `mapping::never` forbids it.
+/// Otherwise the driver transfers. Leaves buffers of another context to the next way.
 class queue_copy {
     using address = handle_offset<cl_mem>::address;
 

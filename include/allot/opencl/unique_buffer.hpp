@@ -65,9 +65,9 @@ public:
     [[nodiscard]] const block_type& block() const noexcept { return memory_.get(); }
 
     /// Returns a buffer object with exactly these bytes. Release it before this object. Fails with
-    /// CL_INVALID_MEM_OBJECT (-38) for an empty object; CL_INVALID_DEVICE (-33) if the device does not report its alignment;
-    /// CL_MISALIGNED_SUB_BUFFER_OFFSET (-13) if the bytes do not have the alignment of `device`, also on drivers that
-    /// would accept it; otherwise with the driver's code.
+    /// CL_INVALID_MEM_OBJECT (-38) for an empty object; CL_INVALID_DEVICE (-33) if the device does not report its
+    /// alignment; CL_MISALIGNED_SUB_BUFFER_OFFSET (-13) if the bytes do not have the alignment of `device`, also on
+    /// drivers that would accept it; otherwise with the driver's code.
     [[nodiscard]] cl_result<cl::Buffer> sub_buffer(const cl::Device& device) const noexcept {
         if (!memory_) return cl_result<cl::Buffer>::failure(CL_INVALID_MEM_OBJECT);
         return detail::sub_buffer_of(address(), size(), device);

@@ -162,8 +162,9 @@ public:
         return started{{index, of.generation}, tokens};
     }
 
-    /// Adds pages for `count` more tokens, after pages behind windows are released, also if it fails. Returns the number of
-    /// added pages in all groups. If other sequences use the last page and it is not full, this sequence gets a copy of it.
+    /// Adds pages for `count` more tokens, after pages behind windows are released, also if it fails. Returns the
+    /// number of added pages in all groups. If other sequences use the last page and it is not full, this sequence gets
+    /// a copy of it.
     [[nodiscard]] result<std::uint32_t, page_refusal> append(sequence_type sequence, std::uint32_t count) noexcept {
         using answer = result<std::uint32_t, page_refusal>;
         if (!exists(sequence)) return answer::failure(page_refusal::not_a_sequence);

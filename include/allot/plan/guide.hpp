@@ -7,14 +7,14 @@
 //
 //     request    0   1   2   3   4        `until` of request 0 is 3: three requests came before its deallocation.
 //     block 0    ├───────────┤            A block that the next pass frees has `until` = the number of requests, and
-//     block 1        ├───────────────►    `after` = the number of requests of the next pass before the deallocation, and
-//     block 2            ├───┤            `is_carried`. `until = lives_on`: neither pass frees it. It gets no place.
+//     block 1        ├───────────────►    `after` = the number of requests of the next pass before the deallocation,
+//     block 2            ├───┤            and `is_carried`. `until = lives_on`: neither pass frees it. No place.
 //
 // `make_guide` compares three layouts. The first one is that of best fit. The second one is that of best fit with a few
 // blocks at other places ("pinned"), which lower the peak. The third one is that of `plan`, in which all blocks are
-// pinned. If all passes are equal, the lowest one is the guide. Otherwise it plays the pass again with requests of other
-// sizes, missing requests, and requests in another order. The first layout is the guide then, unless another one is
-// lower by 1.6 % on the average and never above it. Same input, same guide, on every machine.
+// pinned. If all passes are equal, the lowest one is the guide. Otherwise it plays the pass again with requests of
+// other sizes, missing requests, and requests in another order. The first layout is the guide then, unless another one
+// is lower by 1.6 % on the average and never above it. Same input, same guide, on every machine.
 //
 // When to use: to make the guide of a `guided` allocator, in any thread and at any time.
 // When not to use: if all requests are certain. `planned` serves a plan without a check.

@@ -2,7 +2,7 @@
 // guided: an allocator for a program that repeats its requests, such as a training. It serves them from a guide.
 //
 //     using arena = allot::arena<allot::host::heap, allot::best_fit<>>;
-//     allot::guided<arena> memory{arena{{}, 1_GiB}, {.size = 512_MiB, .align = 64}};    // the room: one block of the arena
+//     allot::guided<arena> memory{arena{{}, 1_GiB}, {.size = 512_MiB, .align = 64}};  // one block of the arena
 //     for (int step = 0; step != steps; ++step) {
 //         memory.begin_pass();                                   // the first passes are recorded
 //         run(memory);                                           // allocates and deallocates
@@ -13,29 +13,30 @@
 //     arena  │ room: blocks of passes, at the places of the guide │ other blocks of the arena │
 //              └─ request 17 of the guide: offset 4096
 //
-// A request that is the next one of the guide takes its place: a comparison and an addition, as in a bump. A request or a
-// deallocation that is not the expected one begins a loose part of the pass: best fit places the requests in the bytes
-// that are free. A request is matched with one of the guide near by, by its size, the deallocations before it, and its key
-// if it has one. The guide is followed again when all live blocks of the room are blocks of the guide at their places,
-// and at the latest in a pass that begins so. The allocator serves requests that do not fit in the room, and those whose
-// blocks live on.
+// A request that is the next one of the guide takes its place: a comparison and an addition, as in a bump. A request or
+// a deallocation that is not the expected one begins a loose part of the pass: best fit places the requests in the
+// bytes that are free. A request is matched with one of the guide near by, by its size, the deallocations before it,
+// and its key if it has one. The guide is followed again when all live blocks of the room are blocks of the guide at
+// their places, and at the latest in a pass that begins so. The allocator serves requests that do not fit in the room,
+// and those whose blocks live on.
 //
 // With a key, a request also takes the place of a larger one with the same key.
 //
-// Memory: for equal passes, the room needs `guide::peak` bytes, which is at most what best fit needs. If no block of the
-// guide is pinned, and each pass begins with an empty room, all offsets are those of best fit alone, for all requests. If
-// blocks are pinned, changed passes can need more bytes than best fit alone: `guide_options::changes`.
+// Memory: for equal passes, the room needs `guide::peak` bytes, which is at most what best fit needs. If no block of
+// the guide is pinned, and each pass begins with an empty room, all offsets are those of best fit alone, for all
+// requests. If blocks are pinned, changed passes can need more bytes than best fit alone: `guide_options::changes`.
 //
 // A pass that differed from its guide is recorded. `take_recording` returns it when the pass after it is over, and
-// `make_guide` makes a new guide of it, in any thread. Each phase of a program, such as the prefill and the decoding of a
-// language model, has a number and a guide of its own. All phases share the room.
+// `make_guide` makes a new guide of it, in any thread. Each phase of a program, such as the prefill and the decoding of
+// a language model, has a number and a guide of its own. All phases share the room.
 //
 // When to use: the same requests come again and again, and their lifetimes are longer than a frame.
 // When not to use: all requests are known when the program is compiled (use `planned`), or no two passes are alike (use
 // an arena with best_fit).
 //
 // Complexity: O(1) for a request and a deallocation in step. The first other one is O(calls of the pass), and the next
-// ones are those of best_fit. `begin_pass` is O(slots), and O(slots * blocks) if blocks live that are older than a pass.
+// ones are those of best_fit. `begin_pass` is O(slots), and O(slots * blocks) if blocks live that are older than a
+// pass.
 // Memory: one block of `room.size` bytes of the allocator; on the heap, the guides, 50 bytes for each slot, and 40 for
 // each recorded request.
 // Thread safety: requires external synchronization. `make_guide` runs in any thread.
@@ -86,7 +87,8 @@ public:
     using metadata_type = guided_metadata<decltype(inner_block::metadata)>;   ///< The metadata of a block.
     using block_type = block<decltype(inner_block::address), metadata_type>;  ///< The type of blocks.
 
-    /// Allocates the room from the allocator, which is a default one. `size()` of the room is 0 if it has no such block.
+    /// Allocates the room from the allocator, which is a default one. `size()` of the room is 0 if it has no such
+    /// block.
     explicit guided(layout room) noexcept
         requires std::default_initializable<Allocator>
     {
@@ -124,8 +126,8 @@ public:
         }
         return room_.begin(guide_of(phase), phase);
     }
-    /// Uses a guide for a phase, from its next pass on. Returns false and changes nothing if the guide needs a larger room
-    /// or a larger alignment, or if the heap is exhausted.
+    /// Uses a guide for a phase, from its next pass on. Returns false and changes nothing if the guide needs a larger
+    /// room or a larger alignment, or if the heap is exhausted.
     bool use_guide(guide made, unsigned phase = 0) {
         if (made.peak > held_.size || made.align > wanted_.align || !room_.reserve(made.slots.size())) return false;
         if (phase >= guides_.size()) guides_.resize(phase + std::size_t{1});
@@ -133,8 +135,8 @@ public:
         guides_[phase].is_new = true;
         return true;
     }
-    /// Returns the requests of the last pass of a phase that differed from its guide, or that had none, and forgets them.
-    /// They are complete when the pass after it is over. Returns an empty list if there is no such pass.
+    /// Returns the requests of the last pass of a phase that differed from its guide, or that had none, and forgets
+    /// them. They are complete when the pass after it is over. Returns an empty list if there is no such pass.
     [[nodiscard]] std::vector<pass_request> take_recording(unsigned phase = 0) { return room_.log().take(phase); }
 
     /// Allocates a block. A key names the request, such as a hash of an operator; 0: no key. Returns an empty block on
@@ -150,8 +152,8 @@ public:
         if (!room_.deallocate_in_step(held.metadata.reference) && held) [[unlikely]]
             take(held);
     }
-    /// Resizes a block in place and updates `held`. Returns false and changes nothing on failure. In step, a block cannot
-    /// exceed its request.
+    /// Resizes a block in place and updates `held`. Returns false and changes nothing on failure. In step, a block
+    /// cannot exceed its request.
     [[nodiscard]] bool resize(block_type& held, std::size_t size) noexcept
         requires resizable_allocator<allocator_type>
     {

@@ -2,15 +2,15 @@
 // options: the options of the planners, with their defaults.
 //
 //     const allot::plan_options fits{.capacity = 64 * 1024, .effort = 2'000'000};   // one memory, thorough
-//     const allot::memories_options quick{.effort = 0};                             // several memories, one simple plan
+//     const allot::memories_options quick{.effort = 0};                     // several memories, one simple plan
 //
 //     options              default of               defaults in constant expressions
 //     plan_options         plan, plan_into, replan  at_compile_time
 //     memories_options     plan_memories,           memories_at_compile_time
 //                          plan_moves
 //
-// `effort` limits the time. `remember` and `search_at_most` limit the memory of the search. The result does not depend on
-// the speed of the machine.
+// `effort` limits the time. `remember` and `search_at_most` limit the memory of the search. The result does not depend
+// on the speed of the machine.
 //
 // When to use: to set a capacity, or to trade the time of planning for the quality of the plan.
 // When not to use: the defaults suit most problems with up to a few thousand buffers.

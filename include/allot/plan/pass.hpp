@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // pass: the requests of one pass of a program, and the places that a guide gives them.
 //
-//     allot::pass_request seen[] = {{.size = 4096, .align = 64, .until = 2},     // two requests before its deallocation
+//     allot::pass_request seen[] = {{.size = 4096, .align = 64, .until = 2},  // two requests before its deallocation
 //                                   {.size = 1000, .until = 2}, {.size = 512, .until = 3}};
 //
-// A pass is a part of a program that repeats: a step of a training, an inference, a frame. See guide.hpp and guided.hpp.
+// A pass is a part of a program that repeats: a step of a training, an inference, a frame. See guide.hpp and
+// guided.hpp.
 //
 // When to use: as the input of `make_guide`.
 // When not to use: to record all calls of a program. Use a trace.

@@ -118,8 +118,9 @@ public:
         return true;
     }
 
-    /// Moves the records of a table with `given_records` to `memory`, aligned to 8 bytes, which the caller keeps until the
-    /// next call. Returns false and changes nothing if it is misaligned or smaller than the records that were ever used.
+    /// Moves the records of a table with `given_records` to `memory`, aligned to 8 bytes, which the caller keeps until
+    /// the next call. Returns false and changes nothing if it is misaligned or smaller than the records that were ever
+    /// used.
     [[nodiscard]] bool give_records(std::span<std::byte> memory) noexcept
         requires(Options.records == given_records)
     {
@@ -325,14 +326,14 @@ public:
         return {free < wanted.size ? refusal::exhausted : refusal::fragmented, largest};
     }
 
-    /// Calls `f(extent)` with the usable bytes of every hole of an inserted extent, in ascending order. O(nodes); with a
-    /// side table O(records).
+    /// Calls `f(extent)` with the usable bytes of every hole of an inserted extent, in ascending order. O(nodes); with
+    /// a side table O(records).
     template <class Function>
     constexpr void for_each_hole(extent_type inserted, Function f) const noexcept {
         walk(inserted, false, f);
     }
-    /// Calls `f(extent)` with the usable bytes of every block of an inserted extent, in ascending order. O(nodes); with a
-    /// side table O(records).
+    /// Calls `f(extent)` with the usable bytes of every block of an inserted extent, in ascending order. O(nodes); with
+    /// a side table O(records).
     template <class Function>
     constexpr void for_each_block(extent_type inserted, Function f) const noexcept {
         walk(inserted, true, f);

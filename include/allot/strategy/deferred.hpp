@@ -4,32 +4,34 @@
 //
 //     using fast = allot::arena<allot::host::heap, allot::deferred<allot::best_fit<>>>;
 //
-//     size          24   40   56   72 …          deallocate: adds to the front of the list of recent blocks of that size
+//     size          24   40   56   72 …          deallocate: adds to the front of the recent blocks of that size
 //     recent         │    │    ·    ·            allocate:   takes the first block of that list
 //                    ▼    ▼
-//                  block  block ─► block         a request that finds its list empty takes the list of old blocks; if that
-//     old            ·    │    │    ·            is empty too, it cuts several blocks from one hole of the strategy, and
-//                         ▼    ▼                 all of them but one wait
+//                  block  block ─► block         a request that finds its list empty takes the list of old blocks; if
+//     old            ·    │    │    ·            that is empty too, it cuts several blocks from one hole of the
+//                         ▼    ▼                 strategy, and all of them but one wait
 //                       block  block
 //
-// A freed block of at most `deferred_options::largest` bytes waits in a list of its size. The next request for that size
-// takes it unchanged, so that most calls neither split a hole nor join holes. A block beside a hole does not wait, because
-// it would keep the hole from growing.
+// A freed block of at most `deferred_options::largest` bytes waits in a list of its size. The next request for that
+// size takes it unchanged, so that most calls neither split a hole nor join holes. A block beside a hole does not wait,
+// because it would keep the hole from growing.
 //
 // Waiting blocks are free bytes that other sizes cannot use. If more than a part of the small blocks' bytes waits
-// (`deferred_options::share`), each request for a small block that takes bytes from the strategy joins two old blocks first,
-// and makes recent blocks old. Before a request fails, all waiting blocks join and the strategy is asked again, so that
-// `exact` stays true. Functions that report free memory join the blocks first. `resize` joins the waiting blocks directly
-// above, one after the other until it succeeds. With offsets of 16 bits, whose records have no bit for the mark, it joins none.
+// (`deferred_options::share`), each request for a small block that takes bytes from the strategy joins two old blocks
+// first, and makes recent blocks old. Before a request fails, all waiting blocks join and the strategy is asked again,
+// so that `exact` stays true. Functions that report free memory join the blocks first. `resize` joins the waiting
+// blocks directly above, one after the other until it succeeds. With offsets of 16 bits, whose records have no bit for
+// the mark, it joins none.
 //
 // When to use: programs with many small blocks of different sizes in memory that the host can access. On traces of
-// clang, cmake and perl it executes a third to two thirds of the instructions of `best_fit`, in the same memory within 3 %.
+// clang, cmake and perl it executes a third to two thirds of the instructions of `best_fit`, in the same memory within
+// 3 %.
 //
-// When not to use: memory that the host cannot access, because the lists are linked through the blocks; and blocks of one
-// size (use pool). Code that needs a bounded time sets `deferred_options::joins` and `best_fit_options::probes`.
+// When not to use: memory that the host cannot access, because the lists are linked through the blocks; and blocks of
+// one size (use pool). Code that needs a bounded time sets `deferred_options::joins` and `best_fit_options::probes`.
 //
-// Complexity: O(1) if a block of the size waits, otherwise that of the strategy. A request that would fail first joins all
-// waiting blocks, or `joins` of them.
+// Complexity: O(1) if a block of the size waits, otherwise that of the strategy. A request that would fail first joins
+// all waiting blocks, or `joins` of them.
 //
 // Memory: two offsets for every multiple of two words up to `largest`: 4.1 KiB by default. The waiting blocks.
 //
@@ -132,8 +134,8 @@ public:
         return strategy_.size_for(inserted, allocation, size);
     }
 
-    /// Allocates a waiting block of the size, or a block of the strategy. If the strategy fails, joins waiting blocks and
-    /// tries again.
+    /// Allocates a waiting block of the size, or a block of the strategy. If the strategy fails, joins waiting blocks
+    /// and tries again.
     ALLOT_INLINE allocation_type allocate(layout_type wanted) noexcept {
         if (!is_small(wanted)) return allocate_joined(wanted.size, wanted.align);
         const std::size_t list = list_for(wanted.size);
@@ -142,7 +144,8 @@ public:
         waiting_.recent[list] = blocks::next(strategy_, first);
         return use(first, wanted.size, list);
     }
-    /// Adds the block to the list of its size. Frees it in the strategy if it is larger than `largest` or beside a hole.
+    /// Adds the block to the list of its size. Frees it in the strategy if it is larger than `largest` or beside a
+    /// hole.
     ALLOT_INLINE void deallocate(allocation_type allocation) noexcept {
         require_in_band();
         const offset_type freed = allocation.where.offset;
@@ -236,7 +239,8 @@ private:
     static constexpr offset_type most_at_once = 16;  // blocks that are cut from a hole at once
     /// Called before every access to the memory, so that this assertion is reported first.
     ALLOT_INLINE static constexpr void require_in_band() noexcept {
-        // Checked here and not in the class, because `deferred<Strategy>` is named before an arena selects the node store.
+        // Checked here and not in the class, because `deferred<Strategy>` is named before an arena selects the node
+        // store.
         static_assert(Strategy::in_band && Strategy::reclaims == reclaim::any,
                       "allot: deferred needs a strategy with records in band whose blocks are freed in any order: use "
                       "best_fit, in memory that the host can access");
@@ -329,8 +333,8 @@ private:
         amounts_.waits = static_cast<offset_type>(amounts_.waits - list);
         deallocate_joined(taken);
     }
-    /// Joins up to `joins` old blocks while more than `most` granules wait, and makes the recent blocks of the visited lists
-    /// old. Visits a few lists, and continues there the next time.
+    /// Joins up to `joins` old blocks while more than `most` granules wait, and makes the recent blocks of the visited
+    /// lists old. Visits a few lists, and continues there the next time.
     void join_some(offset_type most, std::size_t joins) noexcept {
         for (std::size_t steps = 8; steps != 0 && amounts_.waits > most; --steps) {
             std::size_t& list = amounts_.next;
@@ -342,8 +346,8 @@ private:
             list = list == last ? first_list : list + 1;
         }
     }
-    /// Joins one waiting block. Its lists are searched up to 32 blocks deep, or `joins`. If it is deeper, blocks before it are
-    /// joined as well, so that no call visits them again. Returns false if it is not reached within the bound.
+    /// Joins one waiting block. Its lists are searched up to 32 blocks deep, or `joins`. If it is deeper, blocks before
+    /// it are joined as well, so that no call visits them again. Returns false if it is not reached within the bound.
     bool join(offset_type block) noexcept {
         const std::size_t list = record{strategy_, block}.length();
         offset_type* const both[] = {&waiting_.recent[list], &waiting_.old[list]};

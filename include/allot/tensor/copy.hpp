@@ -29,8 +29,9 @@
 // When not to use: to convert dtypes or to transpose; use a kernel. To share bytes with another library, use
 // dlpack.hpp.
 //
-// Complexity: O(runs). Two tensors that may share bytes cost O(runs²) comparisons; two separately allocated tensors of a
-// storage with a placement never do. Memory: none. Thread safety: none; the caller synchronizes access to both tensors.
+// Complexity: O(runs). Two tensors that may share bytes cost O(runs²) comparisons; two separately allocated tensors of
+// a storage with a placement never do. Memory: none. Thread safety: none; the caller synchronizes access to both
+// tensors.
 #pragma once
 
 #include <allot/core/copy_path.hpp>

@@ -101,8 +101,8 @@ struct table_version {
 };
 
 /// A table of `Value` in a device's memory. `alloc_device_table` creates it. If the type of an allocator or of the
-/// timeline is a reference, the object must outlive the table. Otherwise the table owns it. The destructor waits for the
-/// work that uses a version: the queues must exist then, or be detached.
+/// timeline is a reference, the object must outlive the table. Otherwise the table owns it. The destructor waits for
+/// the work that uses a version: the queues must exist then, or be detached.
 template <class Value, class Memory, class Timeline, class Staging = heap_staging,
           device_table_options Options = device_table_options{}>
 class device_table {

@@ -4,7 +4,7 @@
 //     auto a = allot::alloc_discontiguous_tensor(
 //         table, data, {.offsets = {768, 256, 2304, 3072}, .shape = {4, 64}, .dtype = allot::int32}).value();
 //     auto b = allot::alloc_discontiguous_tensor<allot::row_offset<>>(table, 64, data, allot::anywhere, {4, 64},
-//                                                                       allot::int32).value();   // as graph compilers call it
+//                                                                 allot::int32).value();  // as graph compilers call it
 //
 //     table storage   │768│256│2304│3072│                 one entry for each row
 //     data storage    │    │ row 1 │    │ row 0 │    …    │ row 2 │   │ row 3 │

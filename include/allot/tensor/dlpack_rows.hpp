@@ -6,8 +6,8 @@
 //     auto always = allot::to_dlpack_or_copy(rows, data);                  // otherwise a copy in `data`
 //
 // DLPack describes one piece of memory and has no tables. Rows that are adjacent in memory and in order are such a
-// piece. For other rows the caller chooses: `to_dlpack` fails, and `to_dlpack_or_copy` copies the elements to a tensor in a
-// storage, anywhere in it, and exports that tensor with the flag `is_copied`. Rows of `shared_rows` are exported
+// piece. For other rows the caller chooses: `to_dlpack` fails, and `to_dlpack_or_copy` copies the elements to a tensor
+// in a storage, anywhere in it, and exports that tensor with the flag `is_copied`. Rows of `shared_rows` are exported
 // read-only. A `write` of the discontiguous tensor leaves the exported bytes unchanged.
 //
 // When to use: where most tensors happen to be adjacent, or where a library reads a tensor rarely.

@@ -197,8 +197,8 @@ template <class Tensor>
     return Tensor::offsets == offset_use::none && is_inside ? tensor_refusal::no_offsets : tensor_refusal::none;
 }
 
-/// Returns the reason that the elements of a compact view do not fit the rows: `not_compact` for an element in two rows,
-/// `misaligned`, or `none`. `align` is the alignment that the tensor does not have.
+/// Returns the reason that the elements of a compact view do not fit the rows: `not_compact` for an element in two
+/// rows, `misaligned`, or `none`. `align` is the alignment that the tensor does not have.
 template <class Tensor>
 [[nodiscard]] tensor_refusal check_elements(const row_view<Tensor>& of, std::size_t align) noexcept {
     if (of.size() == 0) return tensor_refusal::none;
@@ -240,8 +240,8 @@ template <tensor_in_rows Tensor>
 }
 
 /// Returns a view of the bytes from `byte_offset` on in row-major order, with another dtype and shape. Fails as `view`
-/// of a contiguous tensor does. An element must be in one row (`not_compact`), and rows must be aligned for a dtype with
-/// more alignment (`misaligned`). Where consumers take no offset, the view must begin at the first byte of a row
+/// of a contiguous tensor does. An element must be in one row (`not_compact`), and rows must be aligned for a dtype
+/// with more alignment (`misaligned`). Where consumers take no offset, the view must begin at the first byte of a row
 /// (`no_offsets`).
 template <tensor_in_rows Tensor>
 [[nodiscard]] tensor_result<row_view_of<Tensor>> view(const Tensor& of, dtype type, const shape& extents,

@@ -209,15 +209,15 @@ template <class Allocator, class Policies>
 }  // namespace detail
 
 /// Allocates a storage of this layout: `alloc_storage(from, {.size = 4096, .align = 256})`. A storage of size 0 can
-/// contain only tensors without elements. When the allocator fails and can trim, it trims and tries a second time. Fails
-/// with `too_large`, `bad_alignment`, `no_memory` or `no_host_memory`.
+/// contain only tensors without elements. When the allocator fails and can trim, it trims and tries a second time.
+/// Fails with `too_large`, `bad_alignment`, `no_memory` or `no_host_memory`.
 template <class Policies = storage_policies<>, allocator Allocator>
     requires(Policies::references::counted)
 [[nodiscard]] tensor_result<storage<Allocator, Policies>> alloc_storage(Allocator& from, layout wanted) noexcept {
     return detail::make_storage<Policies>(from, detail::storage_layout(wanted.size, wanted.align));
 }
-/// Allocates a storage of `size` bytes, aligned to `align`, a power of two: the call of graph compilers. Also fails with
-/// `negative_size`.
+/// Allocates a storage of `size` bytes, aligned to `align`, a power of two: the call of graph compilers. Also fails
+/// with `negative_size`.
 template <class Policies = storage_policies<>, allocator Allocator>
     requires(Policies::references::counted)
 [[nodiscard]] tensor_result<storage<Allocator, Policies>> alloc_storage(
@@ -263,8 +263,8 @@ template <memory_scope Scope, std::int64_t Ordinal, class... Entries>
 }
 }  // namespace detail
 
-/// Allocates a storage in the memory of a scope, selected at compile time: `alloc_storage<scope::vtcm>(memories, {.size =
-/// 4096})`. For a scope that is known only at run time, call `alloc_storage` inside `scope_map::visit`.
+/// Allocates a storage in the memory of a scope, selected at compile time: `alloc_storage<scope::vtcm>(memories, {.size
+/// = 4096})`. For a scope that is known only at run time, call `alloc_storage` inside `scope_map::visit`.
 template <memory_scope Scope, std::int64_t Ordinal = 0, class Policies = storage_policies<>, class... Entries>
 [[nodiscard]] auto alloc_storage(const scope_map<Entries...>& memories, layout wanted) noexcept {
     return alloc_storage<Policies>(detail::storage_memory<Scope, Ordinal>(memories), wanted);

@@ -22,8 +22,8 @@
 // When not to use: with counted references; `alloc_storage` creates the body on the host heap.
 //
 // Complexity: an allocation at a given offset is O(holes); a search costs as much as the strategy's. Memory: the
-// placement (best_fit: 2 KiB of bins for 64-bit offsets) and one record for each allocation, and up to 64 bytes besides.
-// A counted body is one allocation on the heap, which has the first 16 records. Thread safety: that of the
+// placement (best_fit: 2 KiB of bins for 64-bit offsets) and one record for each allocation, and up to 64 bytes
+// besides. A counted body is one allocation on the heap, which has the first 16 records. Thread safety: that of the
 // reference policy. The thread that drops the last reference calls the allocator, which must allow that.
 #pragma once
 

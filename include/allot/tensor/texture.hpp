@@ -24,8 +24,8 @@
 //
 // Complexity: that of the device; O(kept images) in `cached_textures`. Memory: one allocation on the host heap for each
 // texture; `cached_textures` keeps its images inside the object. Thread safety: that of the reference policy. The
-// thread that drops the last reference calls the device, which must allow that. The policies (policies.hpp) are those of
-// storages; their placement has no effect.
+// thread that drops the last reference calls the device, which must allow that. The policies (policies.hpp) are those
+// of storages; their placement has no effect.
 #pragma once
 
 #include <allot/tensor/storage.hpp>

@@ -2,9 +2,10 @@
 // vulkan::bound_buffer: a VkBuffer over bytes of a memory, for kernels and transfers that take a buffer and an offset.
 //
 //     const auto& all = memory.regions()[0];
-//     auto buffer = allot::vulkan::buffer_over(memory.device(), all.base, all.size, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
+//     auto buffer = allot::vulkan::buffer_over(memory.device(), all.base, all.size,
+//                                            VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
 //     if (!buffer) return buffer.error();
-//     const std::size_t at = buffer->offset_of(tensor.address());      // in bytes, for a push constant or a VkBufferCopy
+//     const std::size_t at = buffer->offset_of(tensor.address());  // in bytes, for a push constant or a VkBufferCopy
 //
 //     VkDeviceMemory  │        │ tensor │ tensor │         │
 //     VkBuffer        │◄ at ──►                            │      one buffer over a region serves all its blocks

@@ -11,8 +11,8 @@
 // When not to use: for bytes of the host: `imported` (vulkan/imported.hpp).
 //
 // The code relies on these rules of Vulkan (specification 1.3, "Device Memory"):
-//   - A successful import transfers the descriptor to the driver; a failed one does not. Therefore each `acquire` passes
-//     a duplicate and closes it only if vkAllocateMemory fails.
+//   - A successful import transfers the descriptor to the driver; a failed one does not. Therefore each `acquire`
+//     passes a duplicate and closes it only if vkAllocateMemory fails.
 //   - The kind is importable for buffers of this usage (VUID-VkImportMemoryFdInfoKHR-handleType-00667).
 //   - A DMA buffer has a memory type that vkGetMemoryFdPropertiesKHR reports (VUID-VkMemoryAllocateInfo-
 //     memoryTypeIndex-00648). An opaque descriptor must not be passed to that function
@@ -48,8 +48,8 @@ public:
     /// The kind of handle that the device accepts.
     static constexpr external::handle_kinds imports = external::handle_kinds::of(Kind);
 
-    /// Keeps the memory for buffers of this usage. `acquire` imports it. `preferred` selects the memory type among those
-    /// that the driver reports for a DMA buffer, or for such buffers if the exporter is not Vulkan.
+    /// Keeps the memory for buffers of this usage. `acquire` imports it. `preferred` selects the memory type among
+    /// those that the driver reports for a DMA buffer, or for such buffers if the exporter is not Vulkan.
     imported_memory(logical_device& gpu, external::memory from, VkBufferUsageFlags usage,
                     VkMemoryPropertyFlags preferred = 0) noexcept
         : imported_memory{choose(gpu, from, usage, preferred), gpu, std::move(from)} {}
@@ -63,8 +63,8 @@ public:
     /// VK_ERROR_INVALID_EXTERNAL_HANDLE (-1000072003) if there is no memory, or memory of another kind, another device
     /// or another driver, or of a dedicated allocation; VK_ERROR_FEATURE_NOT_PRESENT (-8) if the driver does not import
     /// this kind for this usage, or has no memory type for it; VK_ERROR_VALIDATION_FAILED_EXT (-1000011001) for an
-    /// invalid layout or a size above the capacity; VK_ERROR_TOO_MANY_OBJECTS (-10) while the region is held, or without
-    /// free descriptors; otherwise like `logical_device::allocate`, or with the driver's code.
+    /// invalid layout or a size above the capacity; VK_ERROR_TOO_MANY_OBJECTS (-10) while the region is held, or
+    /// without free descriptors; otherwise like `logical_device::allocate`, or with the driver's code.
     [[nodiscard]] acquired<imported_memory> acquire(layout wanted) noexcept {
         using answer = acquired<imported_memory>;
         if (why_not_ != VK_SUCCESS) return answer::failure(why_not_);

@@ -211,8 +211,8 @@ public:
 
     /// Returns the budget of the heap of a memory type: the bytes that this process uses, and those that it can use
     /// without failures and slowdowns. Fails with VK_ERROR_INITIALIZATION_FAILED (-3) if functions are missing;
-    /// VK_ERROR_FEATURE_NOT_PRESENT (-8) for an invalid type; VK_ERROR_EXTENSION_NOT_PRESENT (-7) if the driver does not
-    /// support VK_EXT_memory_budget, which need not be enabled.
+    /// VK_ERROR_FEATURE_NOT_PRESENT (-8) for an invalid type; VK_ERROR_EXTENSION_NOT_PRESENT (-7) if the driver does
+    /// not support VK_EXT_memory_budget, which need not be enabled.
     [[nodiscard]] result<memory_budget, VkResult> budget(std::uint32_t type) const noexcept {
         using answer = result<memory_budget, VkResult>;
         if (!*this) return answer::failure(VK_ERROR_INITIALIZATION_FAILED);

@@ -8,7 +8,8 @@
 // (SeLockMemoryPrivilege). Then each process enables this privilege, which the function does.
 //
 // When to use: once, before the first large page.
-// When not to use: for ordinary pages. In libraries, because the privilege belongs to the process: let the program decide.
+// When not to use: for ordinary pages. In libraries, because the privilege belongs to the process: let the program
+// decide.
 //
 // Complexity: five system calls.
 // Memory: none.

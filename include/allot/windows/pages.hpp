@@ -5,9 +5,9 @@
 //     allot::windows::pages<allot::windows::pages_options{.huge = allot::windows::huge_pages::required}> device;
 //
 // The device is `host::pages` of Linux with the functions of Windows: VirtualAlloc and VirtualFree. `required` takes
-// large pages (MEM_LARGE_PAGES), which the system never writes to the page file. Each region consists of large pages, or
-// `acquire` fails. The process needs a privilege: see `large_pages.hpp`. To prefer large pages without requiring them,
-// combine one arena of each kind in a `fallback`.
+// large pages (MEM_LARGE_PAGES), which the system never writes to the page file. Each region consists of large pages,
+// or `acquire` fails. The process needs a privilege: see `large_pages.hpp`. To prefer large pages without requiring
+// them, combine one arena of each kind in a `fallback`.
 //
 // When to use: for large regions, for memory that reads as zero, and for memory that returns to the system on release.
 // When not to use: for small or frequent regions, because each region costs system calls and 64 KiB of addresses. Use
@@ -58,9 +58,9 @@ public:
     static constexpr bool host_written = true;  ///< Only instructions of this program write the bytes.
 
     /// Allocates zeroed pages of at least `wanted.size` bytes. Fails with `invalid_parameter` for an invalid layout or,
-    /// with `required`, for an alignment above a large page; `not_enough_memory` if the size overflows; with `required`,
-    /// `not_supported` if large pages have another size and `privilege_not_held` if the process may not lock pages;
-    /// otherwise the error of VirtualAlloc.
+    /// with `required`, for an alignment above a large page; `not_enough_memory` if the size overflows; with
+    /// `required`, `not_supported` if large pages have another size and `privilege_not_held` if the process may not
+    /// lock pages; otherwise the error of VirtualAlloc.
     [[nodiscard]] acquired<pages> acquire(layout wanted) noexcept {
         if (!wanted.is_valid() || (is_huge && wanted.align > min_align)) return fail(invalid_parameter);
         if (!checked_align_up(wanted.size, granularity, wanted.size)) return fail(not_enough_memory);

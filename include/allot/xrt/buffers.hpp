@@ -14,8 +14,8 @@
 //     host   │ block … │  end of access: to_device ──►  ◄── begin of access: from_device  │ block … │  board's memory
 //
 // When to use: for kernels in an FPGA that XRT loads.
-// When not to use: on boards without XRT, such as the DE10: use `dma::u_dma_buf` or `dma::bus_addressed`. For buffers of
-// other drivers: xrt/imported_memory.hpp.
+// When not to use: on boards without XRT, such as the DE10: use `dma::u_dma_buf` or `dma::bus_addressed`. For buffers
+// of other drivers: xrt/imported_memory.hpp.
 //
 // The code relies on these rules of XRT (2.13 or later; <experimental/xrt_bo.h> and its implementation):
 //   - A buffer object has a mapping for the host, in whole pages, and an address on the board. xrtBOSync moves bytes
@@ -47,8 +47,8 @@ public:
     static constexpr std::size_t min_align = 4096;    ///< Minimum alignment of a region, in bytes, on both sides.
     static constexpr std::size_t granularity = 4096;  ///< Region sizes are multiples of this, in bytes.
 
-    /// Allocates in a memory bank of a board. `group` is the result of xrtKernelArgGroupId for the kernel's argument, and
-    /// `flags` are XRT_BO_FLAGS: 0 for a buffer object with both sides.
+    /// Allocates in a memory bank of a board. `group` is the result of xrtKernelArgGroupId for the kernel's argument,
+    /// and `flags` are XRT_BO_FLAGS: 0 for a buffer object with both sides.
     buffers(const calls& functions, device_handle board, std::uint32_t group, std::uint64_t flags = 0) noexcept
         : objects{functions, board}, group_{group}, flags_{flags} {}
 

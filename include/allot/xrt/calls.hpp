@@ -50,8 +50,8 @@ struct calls {
     }
 };
 
-/// Opens the library and looks up the functions. The library stays open. The table is empty if the library or one of the
-/// functions is missing.
+/// Opens the library and looks up the functions. The library stays open. The table is empty if the library or one of
+/// the functions is missing.
 [[nodiscard]] inline calls installed(const char* library = "libxrt_coreutil.so.2") noexcept {
     void* const opened = ::dlopen(library, RTLD_NOW);
     if (opened == nullptr) return {};

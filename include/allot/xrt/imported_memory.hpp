@@ -44,9 +44,9 @@ public:
     /// Returns the size of the memory in bytes.
     [[nodiscard]] std::size_t capacity() const noexcept { return from_.about().size; }
 
-    /// Imports and maps all of the memory. Fails with an `errno` value: ENOSYS without XRT's functions; EBADF if there is
-    /// no memory; ENOTSUP if it is not a DMA buffer; EINVAL for an invalid layout or a size that is not in whole pages;
-    /// ENOMEM for a size above the capacity; EMFILE while the region is held; otherwise like `buffers`.
+    /// Imports and maps all of the memory. Fails with an `errno` value: ENOSYS without XRT's functions; EBADF if there
+    /// is no memory; ENOTSUP if it is not a DMA buffer; EINVAL for an invalid layout or a size that is not in whole
+    /// pages; ENOMEM for a size above the capacity; EMFILE while the region is held; otherwise like `buffers`.
     [[nodiscard]] acquired<imported_memory> acquire(layout wanted) noexcept {
         using answer = acquired<imported_memory>;
         if (!functions()) return answer::failure(ENOSYS);

@@ -1,5 +1,5 @@
-// Every pair of an exporter and an importer with a common kind of handle, on fake drivers: both see the same bytes at the
-// same offsets, either can be destroyed first, and no descriptor is lost.
+// Every pair of an exporter and an importer with a common kind of handle, on fake drivers: both see the same bytes at
+// the same offsets, either can be destroyed first, and no descriptor is lost.
 #include "../../laws/device_laws.hpp"
 #include "../../unit/cuda/fake_libcuda.hpp"
 #include "../../unit/dma/fake_ioctl.hpp"

@@ -1,4 +1,5 @@
-// Memory of another driver in OpenCL, over a fake kernel and a fake driver: no OpenCL of Debian has cl_khr_external_memory.
+// Memory of another driver in OpenCL, over a fake kernel and a fake driver: no OpenCL of Debian has
+// cl_khr_external_memory.
 #include "../../laws/device_laws.hpp"
 #include "../../seen.hpp"
 #include "../../unit/dma/fake_ioctl.hpp"

@@ -371,7 +371,8 @@ inline PFN_vkVoidFunction VKAPI_CALL get(VkInstance, const char* name) {
     return found == all.end() ? nullptr : found->second;
 }
 
-/// A fresh machine for one test. At the end, checks that no rule is broken, no memory is held, and no descriptor is open.
+/// A fresh machine for one test. At the end, checks that no rule is broken, no memory is held, and no descriptor is
+/// open.
 struct driven {
     driven() { now = {}; }
     driven(const driven&) = delete;

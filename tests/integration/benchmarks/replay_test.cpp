@@ -16,7 +16,8 @@ workload workload_of(const allot::trace_writer& writer) {
     return closed("written", allot::read_trace(writer.bytes()).value);
 }
 
-/// Three blocks of 1024 bytes, of which the middle one stays allocated; then one of 2048 bytes, which fits neither hole.
+/// Three blocks of 1024 bytes, of which the middle one stays allocated; then one of 2048 bytes, which fits neither
+/// hole.
 workload three_and_a_larger_one() {
     allot::trace_writer writer;
     const auto low = writer.allocate(1024);

@@ -1,5 +1,5 @@
-// C functions for consumers.py: tensors in an arena, and tensors adopted from other libraries. Functions that return null
-// set `reason` to a description of the error.
+// C functions for consumers.py: tensors in an arena, and tensors adopted from other libraries. Functions that return
+// null set `reason` to a description of the error.
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 #include <allot/tensor/dlpack.hpp>

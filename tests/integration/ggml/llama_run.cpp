@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Runs a model of llama.cpp: llama_run MODEL FLASH. Reads a prompt of 75 tokens in batches of 64 and 11, then ten single
-// tokens. Prints a hash of the outputs. The log of llama.cpp has the bytes of the compute buffers.
+// Runs a model of llama.cpp: llama_run MODEL FLASH. Reads a prompt of 75 tokens in batches of 64 and 11, then ten
+// single tokens. Prints a hash of the outputs. The log of llama.cpp has the bytes of the compute buffers.
 #include <llama.h>
 
 #include <algorithm>

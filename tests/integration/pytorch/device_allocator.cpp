@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// allot_torch::device_allocator with PyTorch's own base class (libc10), for two devices whose memory no host can access.
+// allot_torch::device_allocator with PyTorch's own base class (libc10), for two devices whose memory no host can
+// access.
 #include <device_allocator.hpp>
 
 #include <allot/allot.hpp>

@@ -1,4 +1,5 @@
-// A container of RMM 26.06 and the resource of a device take `ordered` memory. Compiled only: RMM's library needs a GPU.
+// A container of RMM 26.06 and the resource of a device take `ordered` memory. Compiled only: RMM's library needs a
+// GPU.
 #include <allot/allot.hpp>
 #include <allot/compose/indexed_ordered.hpp>
 #include <allot/cuda/events.hpp>

@@ -1,5 +1,5 @@
-// First process of the VM: mounts the usual file systems, runs /test, and exits with its status (see run.sh). The kernel
-// passes on the arguments and the environment of its command line.
+// First process of the VM: mounts the usual file systems, runs /test, and exits with its status (see run.sh). The
+// kernel passes on the arguments and the environment of its command line.
 #include <cstdio>
 #include <cstdlib>
 #include <sys/io.h>

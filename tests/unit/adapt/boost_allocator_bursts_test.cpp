@@ -1,5 +1,5 @@
-// Nodes that Boost's node containers allocate and free together: in one run of bytes where there is one, each with a record
-// of its own.
+// Nodes that Boost's node containers allocate and free together: in one run of bytes where there is one, each with a
+// record of its own.
 #include "memories.hpp"
 
 #include <allot/adapt/boost_allocator.hpp>

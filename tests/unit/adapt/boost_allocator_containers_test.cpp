@@ -1,5 +1,5 @@
-// Random calls of containers of Boost in an arena, compared with containers of the standard library. ALLOT_LONG=1 runs a
-// hundred times as many: eight million.
+// Random calls of containers of Boost in an arena, compared with containers of the standard library. ALLOT_LONG=1 runs
+// a hundred times as many: eight million.
 #include "memories.hpp"
 
 #include <allot/adapt/boost_allocator.hpp>
@@ -63,8 +63,8 @@ bool equal(const One& one, const Other& other) {
     return one.size() == other.size() && std::equal(one.begin(), one.end(), other.begin());
 }
 
-// Random calls of two sequences that grow and shrink between 0 and about 300 elements. `call(which, at, some)` makes one
-// of several calls on both, at a position, for a number of elements.
+// Random calls of two sequences that grow and shrink between 0 and about 300 elements. `call(which, at, some)` makes
+// one of several calls on both, at a position, for a number of elements.
 template <class Call, class Compare>
 void play(Call call, Compare compare) {
     memories::sequence random;

@@ -173,7 +173,8 @@ static_assert(parts::fallbacks_hold);
 static_assert(parts::segregated_hold);
 static_assert(parts::paged_hold);
 
-// symmetric: every ability of the arena except lists and counters. An arena that can trim does not compile (tests/refusals).
+// symmetric: every ability of the arena except lists and counters. An arena that can trim does not compile
+// (tests/refusals).
 struct alone {
     [[nodiscard]] int rank() const noexcept { return 0; }
     [[nodiscard]] int size() const noexcept { return 1; }

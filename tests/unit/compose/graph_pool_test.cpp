@@ -24,7 +24,8 @@ struct command {
     unsigned block;
 };
 
-/// Plays captures on two queues. Checks that two blocks share bytes only if one queue freed and allocated them in order.
+/// Plays captures on two queues. Checks that two blocks share bytes only if one queue freed and allocated them in
+/// order.
 struct capture {
     capture(pool_type& of, std::byte* base, std::mt19937& by) : pool{of}, first{base}, random{by} {}
 

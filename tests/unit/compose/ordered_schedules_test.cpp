@@ -14,9 +14,9 @@
 #include <random>
 #include <vector>
 
-// Programs of several queues, in every order of their operations, over each strategy. After each operation, the rules of
-// ordered.hpp are checked: no use of a block races with a use of an earlier block, no request is refused while a place for
-// it is not live, and bytes that only the requesting queue used are given without a call of the driver.
+// Programs of several queues, in every order of their operations, over each strategy. After each operation, the rules
+// of ordered.hpp are checked: no use of a block races with a use of an earlier block, no request is refused while a
+// place for it is not live, and bytes that only the requesting queue used are given without a call of the driver.
 
 namespace {
 

@@ -1,5 +1,5 @@
-// A hardened allocator can report a misuse inside `deallocate` and keep the block: the block is out of order, or a record
-// next to it is damaged. The compositions over it then keep their records of the block.
+// A hardened allocator can report a misuse inside `deallocate` and keep the block: the block is out of order, or a
+// record next to it is damaged. The compositions over it then keep their records of the block.
 #include <allot/allot.hpp>
 #include <allot/arena/hardening.hpp>
 #include <allot/compose/recorded.hpp>

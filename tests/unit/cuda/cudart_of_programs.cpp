@@ -72,7 +72,8 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void* value)
     return cudaSuccess;
 }
 
-// PyTorch's allocator and RMM's pool, peers of the benchmark, link these functions. Most of them fail if they are called.
+// PyTorch's allocator and RMM's pool, peers of the benchmark, link these functions. Most of them fail if they are
+// called.
 const char* cudaGetErrorName(cudaError_t) { return "an error of the fake runtime"; }
 cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* number) {
     *number = reinterpret_cast<std::uintptr_t>(stream);

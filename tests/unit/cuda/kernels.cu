@@ -1,6 +1,6 @@
 // Kernels write into blocks of arenas, and only there. Compiled by nvcc; without a GPU, the program is compiled and
-// then skipped. It uses no test framework, because the headers would dominate nvcc's time. A C++ compiler without support
-// for CUDA builds the same program for ./dev gpu --rehearse, where a fill by the runtime replaces the kernel.
+// then skipped. It uses no test framework, because the headers would dominate nvcc's time. A C++ compiler without
+// support for CUDA builds the same program for ./dev gpu --rehearse, where a fill by the runtime replaces the kernel.
 #include <allot/allot.hpp>
 #include <allot/cuda/events.hpp>
 #include <allot/cuda/memory.hpp>
@@ -76,8 +76,8 @@ struct without_waits : allot::cuda::events {
 template <class Timeline>
 using ordered = allot::ordered<allot::arena<allot::cuda::device_memory, allot::best_fit<>>, Timeline>;
 
-/// Two streams write to the same bytes, one after the other. The first kernel runs late. Returns the value that remains:
-/// 2 if the second stream waits, and -1 on failure.
+/// Two streams write to the same bytes, one after the other. The first kernel runs late. Returns the value that
+/// remains: 2 if the second stream waits, and -1 on failure.
 template <class Timeline>
 int last_value(cudaStream_t first, cudaStream_t second) {
     ordered<Timeline> memory{{}, allot::cuda::device_memory{0}, whole};
@@ -138,8 +138,8 @@ bool reuses_in_order(cudaStream_t first, cudaStream_t second, bool kernels_overl
 }
 
 #ifdef HAS_NVTX
-/// Two blocks with a gap of `block_bytes` that NVTX describes to tools. A kernel fills the first one and, if `past` is not
-/// 0, as many bytes behind it. They are inside the region, so only a tool that knows the blocks reports them.
+/// Two blocks with a gap of `block_bytes` that NVTX describes to tools. A kernel fills the first one and, if `past` is
+/// not 0, as many bytes behind it. They are inside the region, so only a tool that knows the blocks reports them.
 bool writes_described(cudaStream_t stream, std::size_t past) {
     using memory = allot::arena<allot::cuda::device_memory, allot::best_fit<>>;
     allot::cuda::nvtx<memory> described{memory{allot::cuda::device_memory{0}, whole}};
@@ -163,8 +163,8 @@ bool writes_described(cudaStream_t, std::size_t) {
 
 }  // namespace
 
-// kernels [past-a-block | under-a-tool]: past-a-block is the only action then, for compute-sanitizer --nvtx yes to report
-// it. A tool may run kernels one after the other, which hides a lost wait: under-a-tool leaves that test out.
+// kernels [past-a-block | under-a-tool]: past-a-block is the only action then, for compute-sanitizer --nvtx yes to
+// report it. A tool may run kernels one after the other, which hides a lost wait: under-a-tool leaves that test out.
 int main(int count, char** arguments) {
     int devices = 0;
     const cudaError_t status = cudaGetDeviceCount(&devices);

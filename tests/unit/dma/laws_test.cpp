@@ -1,5 +1,5 @@
-// The laws of devices and allocators on DMA buffers: with the real drivers if present (the VM of tests/targets/vm), otherwise
-// with fakes.
+// The laws of devices and allocators on DMA buffers: with the real drivers if present (the VM of tests/targets/vm),
+// otherwise with fakes.
 #include "../../laws/adapters.hpp"
 #include "../../laws/device_laws.hpp"
 #include "../../laws/judge.hpp"

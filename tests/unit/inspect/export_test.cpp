@@ -1,4 +1,5 @@
-// The exporters of event logs and snapshots. examples/apps/memory_viewer/check.py reads their files with other programs.
+// The exporters of event logs and snapshots. examples/apps/memory_viewer/check.py reads their files with other
+// programs.
 #include <allot/inspect/export_json.hpp>
 #include <allot/inspect/export_perfetto.hpp>
 #include <allot/inspect/export_pytorch.hpp>

@@ -1,6 +1,6 @@
 // guided: passes that are equal, that differ, and that belong to several phases. The blocks of random programs never
-// overlap and keep their contents, recordings are what the program did, and the offsets of a guide without pinned blocks
-// are those of best fit.
+// overlap and keep their contents, recordings are what the program did, and the offsets of a guide without pinned
+// blocks are those of best fit.
 #include <allot/allot.hpp>
 #include <allot/inspect/snapshot.hpp>
 #include <allot/plan/guided.hpp>

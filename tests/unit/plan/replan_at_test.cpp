@@ -1,5 +1,5 @@
-// replan_at: random problems whose sizes become known at a step. Buffers that live stay, the plan is valid for the whole
-// problem and never higher than before, and for few buffers it is the lowest one.
+// replan_at: random problems whose sizes become known at a step. Buffers that live stay, the plan is valid for the
+// whole problem and never higher than before, and for few buffers it is the lowest one.
 #include <allot/plan/replan_at.hpp>
 #include <allot/plan/validate.hpp>
 

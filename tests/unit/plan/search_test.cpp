@@ -419,7 +419,8 @@ TEST_CASE("search: respects budgets and stops on request") {
     CHECK(third.answer == search_answer::found);
 }
 
-// ---- in constant expressions -----------------------------------------------------------------------------------------
+// ---- in constant expressions
+// -----------------------------------------------------------------------------------------
 
 namespace {
 

@@ -1,4 +1,5 @@
-// Symbolic sizes: their values, and programs in one memory for the bounds whose symbols become known while buffers live.
+// Symbolic sizes: their values, and programs in one memory for the bounds whose symbols become known while buffers
+// live.
 #include <allot/plan/symbolic.hpp>
 #include <allot/plan/validate.hpp>
 

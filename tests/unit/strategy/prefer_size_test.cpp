@@ -1,5 +1,5 @@
-// Random calls of two strategies whose options differ only in `prefer_size`. Every answer is the same. ALLOT_LONG=1 runs
-// a hundred times as many calls.
+// Random calls of two strategies whose options differ only in `prefer_size`. Every answer is the same. ALLOT_LONG=1
+// runs a hundred times as many calls.
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/bump.hpp>
 

@@ -1,6 +1,6 @@
 // Lock-free code under a model of the C++ memory model (Relacy): the interleavings of few threads, and the stale values
-// that the memory orders permit a load to return. Relacy reports a race if two threads access a variable without an order
-// between them.
+// that the memory orders permit a load to return. Relacy reports a race if two threads access a variable without an
+// order between them.
 //
 // Include it after the headers under test: Relacy defines macros such as `new` and `memory_order_acquire`.
 #pragma once

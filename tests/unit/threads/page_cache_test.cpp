@@ -21,8 +21,8 @@ struct alignas(8) shared_sequence {
     cache_type::sequence_type named;
 };
 
-/// Reads the tables of all sequences until the writer ends. Returns whether every table that was read is one that existed:
-/// its pages are pages of the cache, and no page is in it twice.
+/// Reads the tables of all sequences until the writer ends. Returns whether every table that was read is one that
+/// existed: its pages are pages of the cache, and no page is in it twice.
 bool read_tables(const cache_type& cache, const std::array<std::atomic<shared_sequence>, 4>& sequences,
                  const std::atomic<bool>& ended, std::atomic<int>& reads) {
     std::array<std::uint32_t, 24> table{};

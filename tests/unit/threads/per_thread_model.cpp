@@ -1,5 +1,5 @@
-// The lock-free parts of per_thread under a model of the C++ memory model (see modeled.hpp): the transfer lists, by which
-// threads pass blocks to each other, and the exclusion of the owner of a cache and a thread that claims it.
+// The lock-free parts of per_thread under a model of the C++ memory model (see modeled.hpp): the transfer lists, by
+// which threads pass blocks to each other, and the exclusion of the owner of a cache and a thread that claims it.
 //
 // A block is a variable that its holder writes to. Relacy reports a race if two threads write to one without an order
 // between them, and the tests check that no block is lost or found twice. The last cases of each part weaken one memory

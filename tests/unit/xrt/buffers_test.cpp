@@ -1,4 +1,5 @@
-// Buffer objects of XRT on a fake card: the laws, transfers in periods of access, addresses of the board, and descriptors.
+// Buffer objects of XRT on a fake card: the laws, transfers in periods of access, addresses of the board, and
+// descriptors.
 #include "../../laws/device_laws.hpp"
 #include "../../seen.hpp"
 #include "fake_xrt.hpp"

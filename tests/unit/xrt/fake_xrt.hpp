@@ -1,5 +1,5 @@
-// A fake of AMD's Xilinx Runtime: the functions of its C interface over bytes of the host, with the two views that a card
-// has. It enforces the rules and records every violation.
+// A fake of AMD's Xilinx Runtime: the functions of its C interface over bytes of the host, with the two views that a
+// card has. It enforces the rules and records every violation.
 //
 //     host's mapping │ … │  xrtBOSync: to_device ──►  ◄── from_device  │ … │ payload: the card's memory, a DMA buffer
 //

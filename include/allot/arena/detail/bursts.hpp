@@ -2,11 +2,11 @@
 // bursts: blocks of one size that are cut from one hole of an arena, and freed together as far as they are adjacent.
 //
 //     hole      │                          free                          │
-//     cut       │ h │ block │ h │ block │ h │ block │ h │ block │  free  │    each block has its record: it is freed alone
+//     cut       │ h │ block │ h │ block │ h │ block │ h │ block │  free  │  each block has a record: it is freed alone
 //     joined    │ h │ block │ h │  one block of two  │ h │ block │  free  │    one call frees both
 //
-// Internal: used by boost_allocator.hpp and heap_shard.hpp. A record in front of each block (in_band.hpp) is all that makes it one, so that
-// no search and no change of a list is necessary for the blocks after the first.
+// Internal: used by boost_allocator.hpp and heap_shard.hpp. A record in front of each block (in_band.hpp) is all that
+// makes it one, so that no search and no change of a list is necessary for the blocks after the first.
 //
 // Complexity: that of one call of the arena for a hole or a run of adjacent blocks, and about ten instructions a block.
 // Memory: as many bytes as single blocks.
@@ -73,8 +73,9 @@ public:
         return true;
     }
 
-    /// Allocates one block, and more from the hole that follows it, together at most `count`. Calls `use(address)` with each
-    /// of them, in ascending order. Returns their number, or 0 on failure. A block goes where a single call places it.
+    /// Allocates one block, and more from the hole that follows it, together at most `count`. Calls `use(address)` with
+    /// each of them, in ascending order. Returns their number, or 0 on failure. A block goes where a single call places
+    /// it.
     template <class Use>
     [[nodiscard]] static std::size_t allocate_some(Arena& from, layout each, std::size_t count, Use use) noexcept {
         auto whole = from.allocate(each);

@@ -5,7 +5,8 @@
 //
 // Complexity: O(log live) for every function; O(live) where a function visits all records.
 //
-// Memory: one record on the host heap for every live block, for up to 64 freed blocks, and for every range of freed bytes.
+// Memory: one record on the host heap for every live block, for up to 64 freed blocks, and for every range of freed
+// bytes.
 #pragma once
 
 #if !__has_include(<boost/intrusive/set.hpp>)
@@ -250,8 +251,9 @@ private:
     set runs_;
 };
 
-/// Records of an arena with `hardening::debug`. The destructor reports writes to freed bytes and, if `Leaks`, blocks that
-/// are still live. A record in band takes `Word` bytes before a hole, twice as many at its start, and as many at its end.
+/// Records of an arena with `hardening::debug`. The destructor reports writes to freed bytes and, if `Leaks`, blocks
+/// that are still live. A record in band takes `Word` bytes before a hole, twice as many at its start, and as many at
+/// its end.
 template <class Block, class OnMisuse, bool Leaks, std::size_t Word>
 class debugged_blocks : public live_blocks<Block> {
 public:

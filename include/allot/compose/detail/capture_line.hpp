@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // capture_line: the timeline and the device of the blocks of a `graph_pool`.
 //
-// Internal. Work of a capture does not run, and its order among queues is not known. Therefore no point of this timeline
-// passes, and no queue can wait for one: freed bytes remain with their queue. A region is a block of the memory below, for
-// any use.
+// Internal. Work of a capture does not run, and its order among queues is not known. Therefore no point of this
+// timeline passes, and no queue can wait for one: freed bytes remain with their queue. A region is a block of the
+// memory below, for any use.
 //
 // Complexity: O(1), and that of the memory for regions.
 // Thread safety: that of the memory.

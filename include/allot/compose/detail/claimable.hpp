@@ -8,8 +8,8 @@
 //     owner      enter … leave                             no atomic read-modify-write
 //     claimer    claim, Barrier::heavy(), wait … unclaim   one claimer at a time
 //
-// `Barrier` has the functions of host::process_barrier. `Atomics` is a parameter so that a model checker can replace the
-// atomic types.
+// `Barrier` has the functions of host::process_barrier. `Atomics` is a parameter so that a model checker can replace
+// the atomic types.
 //
 // Thread safety: as above.
 #pragma once

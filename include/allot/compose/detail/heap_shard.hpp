@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// heap_shard: one arena of an address_heap: its lock, its lazy construction, the blocks that threads return to it without
-// the lock, and the pages that it discards.
+// heap_shard: one arena of an address_heap: its lock, its lazy construction, the blocks that threads return to it
+// without the lock, and the pages that it discards.
 //
 //     enter() ─► lock ─► free what was returned ─► allocate, free, resize … ─► leave()
 //     give_back(block)   a list without a lock, for threads that cannot enter
 //
-// Internal. The arena is constructed by the first call that enters. `base` and `end` are published after its first region
-// exists, so that `contains` needs no lock. The region's base never moves, because nothing releases the region.
+// Internal. The arena is constructed by the first call that enters. `base` and `end` are published after its first
+// region exists, so that `contains` needs no lock. The region's base never moves, because nothing releases the region.
 //
-// Freed blocks of at least `discard_from` bytes lose their pages at once. As in glibc, this threshold then rises to twice the size of
-// the block, because a program that frees such a block often allocates the next one. Smaller large blocks count as dirty, and
-// all large holes lose their pages when the dirty bytes exceed twice the threshold and a sixteenth of the arena.
+// Freed blocks of at least `discard_from` bytes lose their pages at once. As in glibc, this threshold then rises to
+// twice the size of the block, because a program that frees such a block often allocates the next one. Smaller large
+// blocks count as dirty, and all large holes lose their pages when the dirty bytes exceed twice the threshold and a
+// sixteenth of the arena.
 //
-// Thread safety: `contains`, `give_back` and the functions of the lock can be called concurrently. The others are called
-// between `enter` and `leave`.
+// Thread safety: `contains`, `give_back` and the functions of the lock can be called concurrently. The others are
+// called between `enter` and `leave`.
 #pragma once
 
 #include <allot/arena/block_at.hpp>

@@ -48,8 +48,8 @@ struct ordered_strategy<Device, best_fit<Options, Offset, Memory>, Columns> {
     static_assert(Options.store != node_store::in_band,
                   "allot: ordered keeps its records in a side table, because work of a queue may still write freed "
                   "bytes: leave out node_store::in_band");
-    /// Without a granule, blocks have the least alignment of the device, so that a gap between two blocks does not divide
-    /// a hole. The granule is at most 256 bytes.
+    /// Without a granule, blocks have the least alignment of the device, so that a gap between two blocks does not
+    /// divide a hole. The granule is at most 256 bytes.
     static consteval best_fit_options in_side_table() {
         best_fit_options options = Options;
         options.store = node_store::side_table;

@@ -5,12 +5,12 @@
 //                                │
 //     queue 1   ─────────────────┴──►                    knows: queue 0 up to epoch 1, and all that queue 0 knew at ●
 //
-// Internal. `Timeline` is the driver. pending_use.hpp describes epochs. A row of knowledge belongs to a queue, or to the
-// host in the row after the last queue. Two more columns stand for external points and for uses by the host. Points of a
-// queue cover all earlier work of that queue. External points cover no others.
+// Internal. `Timeline` is the driver. pending_use.hpp describes epochs. A row of knowledge belongs to a queue, or to
+// the host in the row after the last queue. Two more columns stand for external points and for uses by the host. Points
+// of a queue cover all earlier work of that queue. External points cover no others.
 //
-// A queue that was abandoned no longer runs. Its uses replaced earlier ones that it waited for. Therefore they end with the
-// work of all other queues until then.
+// A queue that was abandoned no longer runs. Its uses replaced earlier ones that it waited for. Therefore they end with
+// the work of all other queues until then.
 //
 // Complexity: O(queues + points) for the functions that call the driver, O(1) for the others.
 // Memory: one epoch for each pair of queues and for each queue in every recorded point.
@@ -142,8 +142,8 @@ public:
         pass_lost();
         return learned;
     }
-    /// Makes work of a row run after the uses of a column up to `until`. With `handed`, hands the points to the function
-    /// instead.
+    /// Makes work of a row run after the uses of a column up to `until`. With `handed`, hands the points to the
+    /// function instead.
     template <class Handed>
     [[nodiscard]] error_type wait(unsigned row, unsigned column, epoch until, Handed&& handed) noexcept {
         if (column == external) return wait_external(row, until, handed);
@@ -227,7 +227,8 @@ public:
         for (row_type& row : known_) row.until[external] = row.until[host_uses] = end_of_time;
     }
 
-    /// Releases the points of a queue that no longer runs. Its number is free when the other queues have done their work.
+    /// Releases the points of a queue that no longer runs. Its number is free when the other queues have done their
+    /// work.
     void forget(unsigned at) noexcept {
         queue_state& of = queues_[at];
         while (of.count != 0) timeline.release(of.points[--of.count].point);

@@ -86,8 +86,8 @@ public:
     [[nodiscard]] static constexpr Block whole_block(const Block& held) noexcept {
         return held ? with_size(held, round_up(held.size)) : held;
     }
-    /// Returns whether a block can get a size. If it enters the lists by that, it needs their alignment, which a request
-    /// without a list does not have.
+    /// Returns whether a block can get a size. If it enters the lists by that, it needs their alignment, which a
+    /// request without a list does not have.
     template <class Allocator>
     [[nodiscard]] static bool can_resize(Allocator& of, const block_of<Allocator>& held, std::size_t size) noexcept {
         return held.size <= Shape.largest || size > Shape.largest || is_aligned_in_place(of, held, Shape.align);

@@ -2,9 +2,9 @@
 // thread_caches: an allocator behind a lock, the caches of the threads that share it, and the lists through which the
 // caches exchange batches.
 //
-// Internal. The owner of a cache is inside it while it uses it (claimable.hpp). Locks are acquired in this order: the one
-// of the list of caches, a cache, the one of the allocator. So a thread that has the list of caches may wait for the
-// owner of a cache, and an owner inside its cache may lock the allocator.
+// Internal. The owner of a cache is inside it while it uses it (claimable.hpp). Locks are acquired in this order: the
+// one of the list of caches, a cache, the one of the allocator. So a thread that has the list of caches may wait for
+// the owner of a cache, and an owner inside its cache may lock the allocator.
 //
 // Thread safety: threads may call all functions concurrently. A cache in an argument must be the caller's own, entered.
 #pragma once

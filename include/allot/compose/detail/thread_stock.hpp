@@ -25,7 +25,8 @@ namespace detail {
 template <class Item, class Sizes, std::size_t Batch, std::size_t Bytes>
 class thread_stock {
 public:
-    /// Returns the largest number of items that move at once: fewer of the large sizes, so that several sizes have room.
+    /// Returns the largest number of items that move at once: fewer of the large sizes, so that several sizes have
+    /// room.
     [[nodiscard]] static constexpr std::size_t batch_of(std::size_t list) noexcept {
         return items_in(Bytes / 16, list);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // is_aligned_in_place: whether a block satisfies an alignment that was not part of its request.
 //
-// Internal. Complexity: O(1), and that of `diagnose` if positions are not addresses. Memory: none. Thread safety: that of
-// the allocator.
+// Internal. Complexity: O(1), and that of `diagnose` if positions are not addresses. Memory: none. Thread safety: that
+// of the allocator.
 #pragma once
 
 #include <allot/core/address_model.hpp>

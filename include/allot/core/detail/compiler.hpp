@@ -23,8 +23,9 @@
 #include <cstddef>
 #include <cstdint>
 
-// MSVC accepts the standard attribute and ignores it. Clang does the same if it lays out classes as MSVC does. A class with
-// such a member, of which objects are such members, has constructors: for an aggregate, Clang 15 and 16 generate wrong code.
+// MSVC accepts the standard attribute and ignores it. Clang does the same if it lays out classes as MSVC does. A class
+// with such a member, of which objects are such members, has constructors: for an aggregate, Clang 15 and 16 generate
+// wrong code.
 #if __has_cpp_attribute(msvc::no_unique_address)
 #define ALLOT_NO_UNIQUE_ADDRESS [[msvc::no_unique_address]]
 #else

@@ -8,8 +8,8 @@
 //     region   │ forbidden │ block │ forbidden │ block │ forbidden │
 //                    └ records in band, which only read_record and write_record access
 //
-// Internal. AddressSanitizer and MemorySanitizer are detected. `ALLOT_VALGRIND=1` selects Valgrind, which works in every
-// build. `ALLOT_NO_SANITIZER` selects none. Without a tool, every function is empty and `is_on` is false.
+// Internal. AddressSanitizer and MemorySanitizer are detected. `ALLOT_VALGRIND=1` selects Valgrind, which works in
+// every build. `ALLOT_NO_SANITIZER` selects none. Without a tool, every function is empty and `is_on` is false.
 //
 // Complexity: O(size) for `forbid` and `permit`, in the tool's own memory. Memory: none.
 //
@@ -145,8 +145,8 @@ inline void permit([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t
     return false;
 }
 
-/// Writes one line to stderr, then lets the tool report the first forbidden byte of a block. The name of this function is
-/// in the tool's report. With MemorySanitizer, does nothing.
+/// Writes one line to stderr, then lets the tool report the first forbidden byte of a block. The name of this function
+/// is in the tool's report. With MemorySanitizer, does nothing.
 ALLOT_NOINLINE inline void freed_block_that_is_not_live([[maybe_unused]] const void* pool,
                                                         [[maybe_unused]] const void* at,
                                                         [[maybe_unused]] std::size_t size) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// format_reader: reads the parts that traces, event logs and snapshots have in common: the magic letters with the version, and
-// texts.
+// format_reader: reads the parts that traces, event logs and snapshots have in common: the magic letters with the
+// version, and texts.
 //
 // Complexity: O(bytes).
 // Memory: 32 bytes.

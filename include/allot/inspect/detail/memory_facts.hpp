@@ -3,8 +3,8 @@
 //
 // Internal. An allocator that is made of several ones has `for_each_part(f)`, and a wrapper has `inner()`. The
 // parts are not constant if they receive the requests of the whole: those of a paged allocator receive others.
-// The friends `inner_of(wrapper)` and `inner_request(wrapper, layout)` of the wrappers of this library return the wrapped
-// allocator, and the layout that a wrapper asks of it.
+// The friends `inner_of(wrapper)` and `inner_request(wrapper, layout)` of the wrappers of this library return the
+// wrapped allocator, and the layout that a wrapper asks of it.
 #pragma once
 
 #include <allot/core/allocator.hpp>

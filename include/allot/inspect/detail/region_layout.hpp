@@ -4,8 +4,8 @@
 //     region   ├ block ┤rec├─ block ─┤    hole    ├ block ┤rec┤
 //     pieces   ├── block ──┼─ block ─┼── free ────┼── block ──┤
 //
-// A gap that contains a hole is free. A gap without a hole has records of the allocator or bytes for alignment, and is a
-// part of the block in front of it. If the snapshot has no holes, each gap is free.
+// A gap that contains a hole is free. A gap without a hole has records of the allocator or bytes for alignment, and is
+// a part of the block in front of it. If the snapshot has no holes, each gap is free.
 //
 // Complexity: O(regions + blocks + holes).
 // Memory: 24 bytes for each piece.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // report_writer: writes the parts of a report as text or as JSON.
 //
-// Internal. A sink is any function that accepts a std::string_view. The writer passes short pieces to it, stores no text
-// and allocates nothing.
+// Internal. A sink is any function that accepts a std::string_view. The writer passes short pieces to it, stores no
+// text and allocates nothing.
 #pragma once
 
 #include <allot/core/diagnosis.hpp>

@@ -184,8 +184,8 @@ protected:
         }
         return all;
     }
-    /// Copies a page from the fastest slower tier that has it. Returns `no_page` if that fails, or if a page of other tokens
-    /// has the key.
+    /// Copies a page from the fastest slower tier that has it. Returns `no_page` if that fails, or if a page of other
+    /// tokens has the key.
     [[nodiscard]] std::uint32_t bring_page(std::uint32_t group, page_key key, std::span<const std::uint32_t> tokens,
                                            std::uint32_t priority) noexcept {
         if (store_.find_key(key) != no_page) return no_page;

@@ -136,8 +136,9 @@ private:
     /// Where one block goes other than best fit says.
     enum class rule : unsigned char { best_fit, at_end_of_hole, lowest, behind, largest, second };
 
-    /// Plays the pass with best fit, where `rules[i]`, if there are any, applies to request i. Writes the places and the
-    /// peak to `made`. Returns by how much the ends of the blocks exceed the goal together. Stops at an excess of `stop`.
+    /// Plays the pass with best fit, where `rules[i]`, if there are any, applies to request i. Writes the places and
+    /// the peak to `made`. Returns by how much the ends of the blocks exceed the goal together. Stops at an excess of
+    /// `stop`.
     std::uint64_t play_best_fit(guide& made, std::span<const rule> rules,
                                 std::uint64_t stop = std::numeric_limits<std::uint64_t>::max()) const {
         room::strategy_type space;
@@ -265,8 +266,9 @@ private:
 
     // ── the selection ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    /// Returns the lowest layout if all passes are equal. Otherwise returns the one that is lowest in the rehearsals, among
-    /// those that are never above the first one, which is that of best fit, and lower than it by 1.6 % on the average.
+    /// Returns the lowest layout if all passes are equal. Otherwise returns the one that is lowest in the rehearsals,
+    /// among those that are never above the first one, which is that of best fit, and lower than it by 1.6 % on the
+    /// average.
     [[nodiscard]] guide* select(std::span<guide* const> all) const {
         guide* best = all[0];
         if (options_.changes == 0) {

@@ -69,8 +69,8 @@ public:
         fill();
     }
 
-    /// Begins a pass with a guide, or with none. The caller keeps the guide until the next call. Returns false and goes on
-    /// with the last guide if the heap is exhausted.
+    /// Begins a pass with a guide, or with none. The caller keeps the guide until the next call. Returns false and goes
+    /// on with the last guide if the heap is exhausted.
     bool begin(const guide* by, std::uint32_t phase) noexcept {
         if (!can_adopt()) return false;
         log_.finish(phase, [this] { log_segment(); });
@@ -83,7 +83,8 @@ public:
         if (was_in_step && !in_step_) repeat();
         return true;
     }
-    /// Stops the use of the guide until the next pass begins. Returns false and changes nothing if the heap is exhausted.
+    /// Stops the use of the guide until the next pass begins. Returns false and changes nothing if the heap is
+    /// exhausted.
     [[nodiscard]] bool release_guide() noexcept {
         if (!can_adopt()) return false;
         if (log_.count() != 0) log_segment();
@@ -394,8 +395,8 @@ private:
         if (held_[i].where.size != 0) space_.deallocate(held_[i]);
         held_[i] = {};
     }
-    /// Returns to the step if each live block is that of the guide, and if enough requests had slots since. Without pinned
-    /// blocks, the room must be empty, because the choices of best fit depend on the order of earlier calls.
+    /// Returns to the step if each live block is that of the guide, and if enough requests had slots since. Without
+    /// pinned blocks, the room must be empty, because the choices of best fit depend on the order of earlier calls.
     void resume() noexcept {
         if (strangers_ != 0 || late_ != 0 || calm_ < calm_needed_ || guide_ == nullptr) return;
         if (!is_pinned_ && !is_empty()) return;
@@ -423,8 +424,8 @@ private:
 
     // ── matching ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    /// Returns the slot of a request: one near the expected slot with the same size and key, before which the guide has as
-    /// many deallocations as the program made; or one of a similar size.
+    /// Returns the slot of a request: one near the expected slot with the same size and key, before which the guide has
+    /// as many deallocations as the program made; or one of a similar size.
     [[nodiscard]] std::uint32_t match(layout wanted, std::uint64_t key) noexcept {
         if (guide_ == nullptr) return no_record;
         std::uint32_t found = no_record;

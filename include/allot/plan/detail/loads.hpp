@@ -3,8 +3,8 @@
 //
 //     maximum     9               A segment tree over the sections. An update adds bytes to the O(log n) nodes that
 //              ┌──┴──┐            cover a range of sections. A node stores the maximum of its subtree, including
-//              9     4 +3         the bytes added at the node itself. An update and a query each visit at most two nodes
-//            ┌─┴─┐ ┌─┴─┐          of each height.
+//              9     4 +3         the bytes added at the node itself. An update and a query each visit at most two
+//            ┌─┴─┐ ┌─┴─┐          nodes of each height.
 //            2   9 1   0
 //
 // Complexity: O(log sections) for an update or a query. Memory: `space`, 32 to 64 bytes a section. Thread safety: none.

@@ -136,8 +136,8 @@ public:
         return (read(above) & in_use) != 0 ? none : above;
     }
 
-    // For `deferred`: the first word of a block, which is read once, and the mark of a waiting block. Every change of the
-    // block's size clears the mark.
+    // For `deferred`: the first word of a block, which is read once, and the mark of a waiting block. Every change of
+    // the block's size clears the mark.
     [[nodiscard]] ALLOT_INLINE Offset record(node of) const noexcept { return read(of); }
     [[nodiscard]] static constexpr Offset granules(Offset record) noexcept { return record / granule; }
     [[nodiscard]] static constexpr bool is_above_hole(Offset record) noexcept { return (record & below_in_use) == 0; }
@@ -202,8 +202,8 @@ public:
                read(of - less) == (less | below_in_use);
     }
 
-    /// Calls `f(node, is_used)` for each node of an extent in ascending order. `where` is a result of `usable`. Stops at
-    /// a record that is overwritten with 0.
+    /// Calls `f(node, is_used)` for each node of an extent in ascending order. `where` is a result of `usable`. Stops
+    /// at a record that is overwritten with 0.
     template <class Function>
     void for_each(basic_extent<Offset> where, Function f) const noexcept {
         for (node n = where.offset; n < where.end() && size(n) != 0; n += size(n)) f(n, (read(n) & in_use) != 0);

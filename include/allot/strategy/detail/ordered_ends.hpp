@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // ordered_ends: bump, stack and ring whose free bytes remember their pending uses, for `ordered`.
 //
-//     stack     │ live │ live │► queue 0 │ queue 1 │    free                  the next block is always at the arrow
-//     ring      │ queue 0 │ queue 1 │ live │ live │► free                      later at the start: the oldest bytes first
+//     stack     │ live │ live │► queue 0 │ queue 1 │    free             the next block is always at the arrow
+//     ring      │ queue 0 │ queue 1 │ live │ live │► free                 later at the start: the oldest bytes first
 //
-// Internal. The strategy alone chooses the bytes of a request, because its blocks are adjacent. If they have a pending use,
-// the request waits for it, or fails: no other bytes would keep the order of the strategy.
+// Internal. The strategy alone chooses the bytes of a request, because its blocks are adjacent. If they have a pending
+// use, the request waits for it, or fails: no other bytes would keep the order of the strategy.
 //
-// `deallocate` notes the use of a block also if the strategy does not free the block: bump, and a stack or a ring out of
-// order. `reset` and `rollback` free the bytes with these uses and with that of `give_back`.
+// `deallocate` notes the use of a block also if the strategy does not free the block: bump, and a stack or a ring out
+// of order. `reset` and `rollback` free the bytes with these uses and with that of `give_back`.
 //
 // Complexity: that of pending_ranges.hpp. `collect` and `settle` visit all ranges.
 // Memory: 40 bytes for each range of bytes of the same queues, on the heap.
@@ -99,8 +99,8 @@ public:
         taken_.clear_taken();
         return allocate(wanted);
     }
-    /// Searches a place behind a wait for `waitable`. Returns false if there is no place. Otherwise its uses are `taken`.
-    /// The bytes keep them and are not allocated.
+    /// Searches a place behind a wait for `waitable`. Returns false if there is no place. Otherwise its uses are
+    /// `taken`. The bytes keep them and are not allocated.
     constexpr bool seek_behind(layout_type wanted, queue_set waitable) noexcept {
         taken_.clear_taken();
         const mark_type before = strategy_.mark();

@@ -5,10 +5,10 @@
 //                                     └── 1 ──┘           └─── 1 ────┘           1: done for queue 0, taken first
 //                                     └──────────── 2 ───────────────┘           2: behind a wait for queue 1
 //
-// Internal. A request has the knowledge of its queue: for each queue, the epoch up to which its work is done before work
-// of the requesting queue runs. The search prefers the smallest bin that has suitable bytes without a wait. Only if no
-// bin has such bytes, it takes bytes behind a wait for one of the queues that `permit` names. Of the places in a hole, it
-// takes one that waits for the fewest queues. `taken` then returns the points to wait for.
+// Internal. A request has the knowledge of its queue: for each queue, the epoch up to which its work is done before
+// work of the requesting queue runs. The search prefers the smallest bin that has suitable bytes without a wait. Only
+// if no bin has such bytes, it takes bytes behind a wait for one of the queues that `permit` names. Of the places in a
+// hole, it takes one that waits for the fewest queues. `taken` then returns the points to wait for.
 //
 // Records are never in band, because pending work may still write the bytes of a hole.
 //
@@ -94,8 +94,8 @@ public:
             });
         });
     }
-    /// Returns `pending` if no bytes fit with these settings, `out_of_records` if bytes fit but no record is available for
-    /// the holes around them, otherwise `none`. O(holes).
+    /// Returns `pending` if no bytes fit with these settings, `out_of_records` if bytes fit but no record is available
+    /// for the holes around them, otherwise `none`. O(holes).
     [[nodiscard]] constexpr refusal lacks_place(layout_type wanted, const knowledge<Queues>& by,
                                                 queue_set waitable) const noexcept {
         const Offset need = sizes::of_node(wanted.size);
@@ -126,8 +126,8 @@ public:
         if (need == 0 || !is_alignment(wanted.align)) return {};
         return holes_.give(find(wanted, need, {holes_.nodes.by, 0}), need, wanted.size);
     }
-    /// Searches a place behind a wait for `waitable`. Returns false if there is no place. Otherwise its uses are `taken`.
-    /// The bytes keep them and are not allocated.
+    /// Searches a place behind a wait for `waitable`. Returns false if there is no place. Otherwise its uses are
+    /// `taken`. The bytes keep them and are not allocated.
     constexpr bool seek_behind(layout_type wanted, queue_set waitable) noexcept {
         const Offset need = sizes::of_node(wanted.size);
         holes_.nodes.clear_taken();
@@ -138,8 +138,8 @@ public:
         return true;
     }
     /// Allocates a block without a wait, unless the hole is more than twice as large as a hole behind a wait for
-    /// `waitable`. Then returns an empty allocation, and the uses to wait for are `taken`. With `keep_own`, a hole that only
-    /// this queue used is always taken.
+    /// `waitable`. Then returns an empty allocation, and the uses to wait for are `taken`. With `keep_own`, a hole that
+    /// only this queue used is always taken.
     constexpr allocation_type allocate_tight(layout_type wanted, queue_set waitable, bool keep_own) noexcept {
         const Offset need = sizes::of_node(wanted.size);
         holes_.nodes.clear_taken();
@@ -261,8 +261,8 @@ private:
 
     // ── searching ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    /// Returns the best place in the bins below `end`, in the order of best_fit: the first holes of the smallest bin, then
-    /// the bins whose holes are all large enough, then all holes of the bins between.
+    /// Returns the best place in the bins below `end`, in the order of best_fit: the first holes of the smallest bin,
+    /// then the bins whose holes are all large enough, then all holes of the bins between.
     [[nodiscard]] constexpr place find(layout_type wanted, Offset need, asker by,
                                        bin end = bins::count) const noexcept {
         const bin first = holes_.bins.next(holes_type::bin_of(need));

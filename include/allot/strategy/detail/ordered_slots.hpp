@@ -124,8 +124,8 @@ public:
         taken_.clear_taken();
         return allocate(wanted);
     }
-    /// Searches a place behind a wait for `waitable`. Returns false if there is no place. Otherwise its uses are `taken`.
-    /// The blocks keep them and are not allocated.
+    /// Searches a place behind a wait for `waitable`. Returns false if there is no place. Otherwise its uses are
+    /// `taken`. The blocks keep them and are not allocated.
     constexpr bool seek_behind(layout_type wanted, queue_set waitable) noexcept {
         taken_.clear_taken();
         const place found = is_request(wanted) ? find(wanted, {taken_.by, waitable}) : place{};

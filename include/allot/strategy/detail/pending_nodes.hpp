@@ -4,13 +4,13 @@
 //     │ block │ queue 0 │ queue 1 │    free    │ block │      one hole in three segments
 //               record ─► segment ─► segment
 //
-// Internal. Holes join as in side_table.hpp. The bytes of a joined hole are divided into segments, each with one pending
-// use. The record of the hole carries the first one, a table holds the others. Adjacent segments of the same queues are
-// one segment with the later epoch. If the table has no record, two segments become one that waits for both.
+// Internal. Holes join as in side_table.hpp. The bytes of a joined hole are divided into segments, each with one
+// pending use. The record of the hole carries the first one, a table holds the others. Adjacent segments of the same
+// queues are one segment with the later epoch. If the table has no record, two segments become one that waits for both.
 //
 // A block that is cut out of a hole takes the pending uses of its bytes, and only these. They accumulate until
-// `clear_taken`. The note of a block in use has the queues that use the block. It has the queue that allocated it if its
-// bytes had pending uses: these end before later work of that queue, but not before the block is freed.
+// `clear_taken`. The note of a block in use has the queues that use the block. It has the queue that allocated it if
+// its bytes had pending uses: these end before later work of that queue, but not before the block is freed.
 //
 // Complexity: O(1) for holes of one segment, otherwise O(segments).
 // Memory: 16 bytes for every record of the side table, and 24 bytes for every further segment of a hole.
@@ -137,8 +137,8 @@ private:
     static constexpr void forget_known(pending_use& use, const epoch* known) noexcept {
         if (use.unknown(known) == 0) use.queues = 0;
     }
-    /// Merges `second`, which follows `first`, if both have the same queues. Returns false otherwise. External points and
-    /// uses by the host, in the last two columns, end in any order: they merge only if they are the same.
+    /// Merges `second`, which follows `first`, if both have the same queues. Returns false otherwise. External points
+    /// and uses by the host, in the last two columns, end in any order: they merge only if they are the same.
     [[nodiscard]] ALLOT_INLINE static constexpr bool absorb(pending_use& first, const pending_use& second) noexcept {
         if (first.queues != second.queues) return false;
         if (first.queues >> (Queues - 2) != 0 && first.epoch != second.epoch) return false;

@@ -8,8 +8,8 @@
 // `until_freed` if their work is not submitted yet. Adjacent ranges of the same queues are one with the later epoch.
 //
 // Complexity: O(1) next to the range of the last call, and at both ends of the list. Otherwise O(ranges between).
-// Memory: 40 bytes for each range, on the heap, or in the object of a microcontroller. Without room for a range, a use is
-// joined to the nearest range, so that the bytes of both wait for both.
+// Memory: 40 bytes for each range, on the heap, or in the object of a microcontroller. Without room for a range, a use
+// is joined to the nearest range, so that the bytes of both wait for both.
 // Thread safety: not synchronized.
 #pragma once
 

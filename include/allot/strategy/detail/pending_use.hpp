@@ -6,8 +6,8 @@
 //     queue 1    ────────────────free──●──────►            {queues 1, epoch 2}: done when the point ● passes
 //
 // Internal. Queues are numbered. One counter of epochs serves all queues. A pending use names queues and an epoch: the
-// work that was submitted to these queues before the end of that epoch. A point on a queue covers the uses of that queue
-// whose epoch is at most the point's. Knowledge is one epoch for each queue: the uses up to it are done.
+// work that was submitted to these queues before the end of that epoch. A point on a queue covers the uses of that
+// queue whose epoch is at most the point's. Knowledge is one epoch for each queue: the uses up to it are done.
 //
 // Complexity: O(queues named).
 // Memory: 16 bytes.

@@ -193,8 +193,8 @@ private:
         records_[after].before = fresh;
         return fresh;
     }
-    /// Returns true if `end` is the live record of the end of this extent. A freed record is recognized by its neighbors,
-    /// which do not refer to it; after `remove`, by the free list, which links the hole to the end.
+    /// Returns true if `end` is the live record of the end of this extent. A freed record is recognized by its
+    /// neighbors, which do not refer to it; after `remove`, by the free list, which links the hole to the end.
     [[nodiscard]] constexpr bool is_end_of(node end, basic_extent<Offset> where) const noexcept {
         const record& one = records_[end];
         const record &first = records_[one.after], &last = records_[one.before];

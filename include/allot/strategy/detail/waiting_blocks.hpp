@@ -90,8 +90,8 @@ public:
     [[nodiscard]] static constexpr bool cuts(offset_type size) noexcept {
         return !Strategy::prefers_size && !sizes::is_large(size);
     }
-    /// Allocates a block of `size` bytes. Takes `count` blocks of one hole at once if the hole that is chosen for the first
-    /// one has room. Calls `wait(block)` for each other block, which is marked as waiting, the highest one first.
+    /// Allocates a block of `size` bytes. Takes `count` blocks of one hole at once if the hole that is chosen for the
+    /// first one has room. Calls `wait(block)` for each other block, which is marked as waiting, the highest one first.
     template <class Wait>
     ALLOT_INLINE static allocation_type cut(Strategy& from, offset_type size, offset_type count, Wait wait) noexcept {
         const offset_type each = sizes::of_node(size), all = static_cast<offset_type>(each * count);

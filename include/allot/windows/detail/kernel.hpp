@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // kernel: the functions of Windows that allot calls, declared as <windows.h> declares them.
 //
-// Internal. <windows.h> defines thousands of macros, among them `min`, `max` and `small`. A program may include it before
-// or after this header. On other systems the functions are only declared, so that the headers compile everywhere and
-// tests define them.
+// Internal. <windows.h> defines thousands of macros, among them `min`, `max` and `small`. A program may include it
+// before or after this header. On other systems the functions are only declared, so that the headers compile everywhere
+// and tests define them.
 //
 // Complexity, memory and thread safety: those of Windows.
 #pragma once

@@ -73,8 +73,8 @@ public:
         const entry* const in = find(at, size);
         return in == nullptr ? nullptr : in->handle;
     }
-    /// Starts CPU access to these bytes, which lasts until the returned object ends. Fails with EINVAL unless one region
-    /// contains all of the bytes, otherwise with the error of XRT.
+    /// Starts CPU access to these bytes, which lasts until the returned object ends. Fails with EINVAL unless one
+    /// region contains all of the bytes, otherwise with the error of XRT.
     [[nodiscard]] dma::cpu_access<buffer_object_sync> access(const void* at, std::size_t size,
                                                              dma::cpu_use use) const noexcept {
         const entry* const in = find(at, size);

@@ -1,5 +1,5 @@
-// Replaces a header that the wheel's tvm/runtime/tensor.h includes and the wheel lacks. Inline functions of tensor.h that
-// read and write files use these members. This example never calls these functions, so declarations suffice.
+// Replaces a header that the wheel's tvm/runtime/tensor.h includes and the wheel lacks. Inline functions of tensor.h
+// that read and write files use these members. This example never calls these functions, so declarations suffice.
 #pragma once
 
 #include <cstddef>
