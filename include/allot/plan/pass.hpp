@@ -42,8 +42,8 @@ struct guide_slot {
     std::uint64_t align = 1;   ///< Requested alignment in bytes.
     std::uint64_t key = 0;     ///< The key of the request. 0: none.
     std::uint32_t at = 0;      ///< Index of the request in `guide::calls`.
-    std::uint32_t end =
-        0;  ///< Index of the deallocation in `guide::calls`; for a carried block, that of the next pass.
+    /// Index of the deallocation in `guide::calls`; for a carried block, that of the next pass.
+    std::uint32_t end = 0;
     bool is_planned = false;  ///< Whether it has a place. A block that lives on has none.
     bool is_pinned = false;   ///< Whether it takes its place also if other requests differ from the recording.
     bool is_carried = false;  ///< Whether the next pass frees it.
@@ -62,6 +62,26 @@ struct guide {
     std::uint64_t best_fit_peak = 0;  ///< Bytes that best fit needs.
     /// Compares all members.
     friend bool operator==(const guide&, const guide&) = default;
+};
+
+/// The metadata of a block of a guided allocator: a slot of the guide of an epoch, or a record (epoch 0).
+struct guided_reference {
+    std::uint32_t index = 0xFFFF'FFFFU;  ///< The slot or the record. No record: a block outside of the room.
+    std::uint32_t epoch = 0;             ///< The number of the adopted guide.
+    /// Compares both members.
+    friend constexpr bool operator==(guided_reference, guided_reference) = default;
+};
+
+/// The counters of a guided allocator.
+struct guided_counters {
+    std::uint64_t passes = 0;       ///< Passes that began.
+    std::uint64_t divergences = 0;  ///< Times at which a request or a deallocation was not that of the guide.
+    std::uint64_t resumptions = 0;  ///< Times at which the calls were those of the guide again, within a pass.
+    std::uint64_t loose = 0;        ///< Requests that best fit or a pinned place served.
+    std::uint64_t matched = 0;      ///< Requests of these that have a slot.
+    std::uint64_t outside = 0;      ///< Requests that the allocator of the room served.
+    /// Compares all members.
+    friend constexpr bool operator==(const guided_counters&, const guided_counters&) = default;
 };
 
 }  // namespace v1

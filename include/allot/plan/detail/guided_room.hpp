@@ -13,35 +13,15 @@
 // record, or its slot is late.
 #pragma once
 
+#include <allot/plan/detail/guided_blocks.hpp>
+#include <allot/plan/detail/guided_cursor.hpp>
 #include <allot/plan/detail/pass_log.hpp>
 #include <allot/plan/pass.hpp>
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/detail/record_table.hpp>
 
-#include <limits>
-
 namespace allot {
 inline namespace v1 {
-
-/// The metadata of a block of a guided allocator: a slot of the guide of an epoch, or a record (epoch 0).
-struct guided_reference {
-    std::uint32_t index = detail::no_record;  ///< The slot or the record. No record: a block outside of the room.
-    std::uint32_t epoch = 0;                  ///< The number of the adopted guide.
-    /// Compares both members.
-    friend constexpr bool operator==(guided_reference, guided_reference) = default;
-};
-
-/// The counters of a guided allocator.
-struct guided_counters {
-    std::uint64_t passes = 0;       ///< Passes that began.
-    std::uint64_t divergences = 0;  ///< Times at which a request or a deallocation was not that of the guide.
-    std::uint64_t resumptions = 0;  ///< Times at which the calls were those of the guide again, within a pass.
-    std::uint64_t loose = 0;        ///< Requests that best fit or a pinned place served.
-    std::uint64_t matched = 0;      ///< Requests of these that have a slot.
-    std::uint64_t outside = 0;      ///< Requests that the allocator of the room served.
-    /// Compares all members.
-    friend constexpr bool operator==(const guided_counters&, const guided_counters&) = default;
-};
 
 namespace detail {
 
@@ -75,10 +55,9 @@ public:
         if (!can_adopt()) return false;
         log_.finish(phase, [this] { log_segment(); });
         ++counters_.passes;
-        calm_needed_ = calm_at_first;
         if (by != guide_ || !carry_over()) adopt(by);
         call_ = logged_call_ = 0;
-        expected_ = last_ = freed_ = calm_ = 0;
+        cursor_.rewind();
         const bool was_in_step = std::exchange(in_step_, guide_ != nullptr && !overlaps_residents());
         if (was_in_step && !in_step_) repeat();
         return true;
@@ -126,10 +105,11 @@ public:
     ALLOT_COLD guided_spot place(layout wanted, std::uint64_t key, bool even = false) noexcept {
         if (in_step_) diverge();
         ++counters_.loose;
-        const std::uint32_t slot = even ? no_record : match(wanted, key);
-        if (slot == no_record) calm_ = 0;
+        const std::uint32_t slot =
+            even || guide_ == nullptr ? no_record : cursor_.find(*guide_, wanted, key, is_waiting());
+        if (slot == no_record) cursor_.miss();
         else advance(slot);
-        if ((slot != no_record && !slots_[slot].is_planned) || wanted.align > align_ || !records_.room(1)) return {};
+        if ((slot != no_record && !slots_[slot].is_planned) || wanted.align > align_ || !blocks_.room(1)) return {};
         allocation_type at{};
         if (slot != no_record && slots_[slot].is_pinned && wanted.size <= slots_[slot].size &&
             wanted.align <= slots_[slot].align)
@@ -138,7 +118,7 @@ public:
         if (at.where.size == 0) return {};
         const std::uint64_t entry = log_.request(wanted.size, wanted.align, key);
         if (slot == no_record || !is_faithful(slot, at.where, wanted.align))
-            return {at.where.offset, {add({at, entry}), 0}, true};
+            return {at.where.offset, {blocks_.add({at, entry}), 0}, true};
         states_[slot] = slots_[slot].end < call_ && !slots_[slot].is_carried ? late : live;
         late_ += states_[slot] == late;
         held_[slot] = at;
@@ -159,7 +139,7 @@ public:
             }
             diverge();
         }
-        ++freed_;
+        cursor_.free();
         if (held.epoch == epoch_) {
             const std::uint32_t i = held.index;
             log_.end(entries_[i], requests());
@@ -169,40 +149,40 @@ public:
             resume();
             return;
         }
-        const record_index found = record_of(held, offset);
-        log_.end(records_[found].entry, requests());
-        if (!in_step_) space_.deallocate(records_[found].at);
-        remove(found);
+        const record_index found = blocks_.of(held, offset);
+        log_.end(blocks_[found].entry, requests());
+        if (!in_step_) space_.deallocate(blocks_[found].at);
+        blocks_.remove(found);
         if (!in_step_) resume();
     }
     /// Notes a block that the allocator of the room serves.
     [[nodiscard]] guided_reference note_outside(layout wanted, std::uint64_t key) noexcept {
         ++counters_.outside;
-        if (in_step_ || !records_.room(1)) return {};
-        return {add({{}, log_.request(wanted.size, wanted.align, key), true}), 0};
+        if (in_step_ || !blocks_.room(1)) return {};
+        return {blocks_.add({{}, log_.request(wanted.size, wanted.align, key), true}), 0};
     }
     /// Forgets a block outside.
     void forget_outside(guided_reference held) noexcept {
         if (held.index == no_record) return;
-        log_.end(records_[held.index].entry, requests());
-        remove(held.index);
-        ++freed_;
+        log_.end(blocks_[held.index].entry, requests());
+        blocks_.remove(held.index);
+        cursor_.free();
     }
 
     /// Returns whether a block is in the room.
     [[nodiscard]] bool contains(guided_reference held) const noexcept {
-        return held.epoch != 0 || (held.index != no_record && !records_[held.index].is_outside);
+        return held.epoch != 0 || (held.index != no_record && !blocks_[held.index].is_outside);
     }
     /// Returns the usable bytes of a block of the room.
     [[nodiscard]] std::size_t capacity(guided_reference held, std::size_t offset) const noexcept {
         if (held.epoch == epoch_) return size_of(held.index);
-        return records_[record_of(held, offset)].at.where.size;
+        return blocks_[blocks_.of(held, offset)].at.where.size;
     }
     /// Resizes a block of the room in place. Returns false and changes nothing on failure.
     [[nodiscard]] bool resize(guided_reference held, std::size_t offset, std::size_t size) noexcept {
         if (size == 0 || size <= capacity(held, offset)) return size != 0;
         if (in_step_ || held.epoch == epoch_) return false;
-        allocation_type& at = records_[record_of(held, offset)].at;
+        allocation_type& at = blocks_[blocks_.of(held, offset)].at;
         if (!space_.resize(at, size)) return false;
         at.where.size = size;
         return true;
@@ -212,7 +192,7 @@ public:
         if (in_step_) diverge();
         if (wanted.align > align_) return {refusal::misaligned};
         const diagnosis found = space_.diagnose(wanted);
-        return found.reason == refusal::none && !records_.room(1) ? diagnosis{refusal::out_of_records} : found;
+        return found.reason == refusal::none && !blocks_.room(1) ? diagnosis{refusal::out_of_records} : found;
     }
     /// Calls `f(offset, size)` for every hole of the room. O(slots * blocks).
     template <class Function>
@@ -234,8 +214,7 @@ public:
     void for_each_block(Function f) const noexcept {
         for (std::uint32_t i = 0; i != slot_count(); ++i)
             if (states_[i] >= carried) f(static_cast<std::size_t>(slots_[i].offset), size_of(i));
-        for (record_index i = 0; i != records_.ever_taken(); ++i)
-            if (is_stranger(i)) f(records_[i].at.where.offset, records_[i].at.where.size);
+        blocks_.for_each_stranger([&](const allocation_type& at) { f(at.where.offset, at.where.size); });
     }
 
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -253,32 +232,11 @@ public:
 private:
     // States of a slot. From `carried` on, it has a live block.
     enum state : std::uint8_t { waiting, done, carried, live, late };
-    struct record {
-        allocation_type at{};
-        std::uint64_t entry = pass_log::none;
-        bool is_outside = false;
-        bool is_live = false;
-        record_index next = no_record;
-    };
-    static constexpr std::int64_t window = 16;          // slots on each side of the expected one that can match
-    static constexpr std::uint32_t calm_at_first = 32;  // matches before the first resumption in a pass
 
-    [[nodiscard]] record_index add(const record& known) noexcept {
-        const record_index at = records_.take();
-        records_[at] = known;
-        records_[at].is_live = true;
-        strangers_ += !known.is_outside;
-        return at;
+    /// Returns a function that returns whether a slot waits for its request.
+    [[nodiscard]] auto is_waiting() const noexcept {
+        return [this](std::uint32_t slot) { return states_[slot] == waiting; };
     }
-    void remove(record_index at) noexcept {
-        strangers_ -= !records_[at].is_outside;
-        records_[at].is_live = false;
-        records_.give(at);
-    }
-    [[nodiscard]] bool is_stranger(record_index i) const noexcept {
-        return records_[i].is_live && !records_[i].is_outside;
-    }
-
     [[nodiscard]] std::uint32_t slot_count() const noexcept {
         return guide_ == nullptr ? 0 : static_cast<std::uint32_t>(guide_->slots.size() - 1);
     }
@@ -311,13 +269,13 @@ private:
     [[nodiscard]] bool can_adopt() noexcept {
         record_index live_slots = 0;
         for (std::uint32_t i = 0; i != slot_count(); ++i) live_slots += states_[i] >= carried;
-        return records_.room(live_slots);
+        return blocks_.room(live_slots);
     }
     /// Makes the blocks of all slots strangers, and takes another guide. Precondition: `can_adopt()`.
     void adopt(const guide* by) noexcept {
         for (std::uint32_t i = 0; i != slot_count(); ++i)
             if (states_[i] >= carried)
-                (void)add({in_step_ ? allocation_type{extent_of_slot(i)} : held_[i], entries_[i]});
+                (void)blocks_.add({in_step_ ? allocation_type{extent_of_slot(i)} : held_[i], entries_[i]});
         late_ = 0;
         guide_ = by;
         calls_ = by == nullptr ? nullptr : by->calls.data();
@@ -330,17 +288,17 @@ private:
     [[nodiscard]] bool is_empty() const noexcept {
         for (std::uint32_t i = 0; i != slot_count(); ++i)
             if (states_[i] >= carried) return false;
-        return strangers_ == 0;
+        return blocks_.no_strangers();
     }
     /// Returns whether a stranger has bytes of a slot.
     [[nodiscard]] bool overlaps_residents() const noexcept {
-        for (record_index i = 0; strangers_ != 0 && i != records_.ever_taken(); ++i) {
-            if (!is_stranger(i)) continue;
-            const auto [offset, size] = records_[i].at.where;
+        bool found = false;
+        blocks_.for_each_stranger([&](const allocation_type& at) {
             for (const guide_slot& slot : guide_->slots)
-                if (slot.is_planned && offset < slot.offset + slot.size && slot.offset < offset + size) return true;
-        }
-        return false;
+                found = found || (slot.is_planned && at.where.offset < slot.offset + slot.size &&
+                                  slot.offset < at.where.offset + at.where.size);
+        });
+        return found;
     }
 
     /// Moves the position behind deallocations of blocks that are freed.
@@ -356,15 +314,12 @@ private:
         repeat();
         in_step_ = false;
         ++counters_.divergences;
-        calm_ = freed_ = 0;
-        calm_needed_ *= 2;
-        expected_ = last_ = requests_before(call_);
+        cursor_.leave_step(requests_before(call_));
     }
     /// Gives the live blocks of the room to best fit, by the calls of the guide since the pass began.
     void repeat() noexcept {
         fill();
-        for (record_index i = 0; i != records_.ever_taken(); ++i)
-            if (is_stranger(i)) records_[i].at = space_.allocate_at(records_[i].at.where);
+        blocks_.for_each_stranger([&](allocation_type& at) { at = space_.allocate_at(at.where); });
         for (std::uint32_t i = 0; i != slot_count(); ++i) held_[i] = {};
         for (std::uint32_t i = 0; i != slot_count(); ++i)
             if (states_[i] == carried) held_[i] = space_.allocate_at(extent_of_slot(i));
@@ -398,7 +353,7 @@ private:
     /// Returns to the step if each live block is that of the guide, and if enough requests had slots since. Without
     /// pinned blocks, the room must be empty, because the choices of best fit depend on the order of earlier calls.
     void resume() noexcept {
-        if (strangers_ != 0 || late_ != 0 || calm_ < calm_needed_ || guide_ == nullptr) return;
+        if (!blocks_.no_strangers() || late_ != 0 || !cursor_.is_calm() || guide_ == nullptr) return;
         if (!is_pinned_ && !is_empty()) return;
         in_step_ = true;
         skip_freed();
@@ -414,56 +369,9 @@ private:
         return where.offset == slot.offset && where.size <= slot.size && align <= slot.align;
     }
 
-    /// Returns the record of a block, which may be of an earlier guide. Precondition: the block is live, and has one.
-    [[nodiscard]] record_index record_of(guided_reference held, std::size_t offset) const noexcept {
-        if (held.epoch == 0) return held.index;
-        record_index found = 0;
-        while (!is_stranger(found) || records_[found].at.where.offset != offset) ++found;
-        return found;
-    }
-
-    // ── matching ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-    /// Returns the slot of a request: one near the expected slot with the same size and key, before which the guide has
-    /// as many deallocations as the program made; or one of a similar size.
-    [[nodiscard]] std::uint32_t match(layout wanted, std::uint64_t key) noexcept {
-        if (guide_ == nullptr) return no_record;
-        std::uint32_t found = no_record;
-        std::int64_t lowest = std::numeric_limits<std::int64_t>::max();
-        const std::int64_t center = expected_, count = slot_count();
-        const std::int64_t from = center > window ? center - window : 0;
-        for (std::int64_t i = from; i < count && i <= center + window; ++i) {
-            const auto slot = static_cast<std::uint32_t>(i);
-            const std::int64_t cost = difference(slot, wanted, key);
-            if (cost < lowest) {
-                lowest = cost;
-                found = slot;
-            }
-        }
-        return found;
-    }
-    /// Returns how little a slot is like a request, or the maximum if it is not.
-    [[nodiscard]] std::int64_t difference(std::uint32_t i, layout wanted, std::uint64_t key) const noexcept {
-        constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
-        const guide_slot& slot = slots_[i];
-        if (states_[i] != waiting || slot.key != key) return never;
-        const std::uint64_t small = slot.size < wanted.size ? slot.size : wanted.size;
-        const std::uint64_t large = slot.size < wanted.size ? wanted.size : slot.size;
-        if (key == 0 && large / 2 > small) return never;
-        const auto deallocations = static_cast<std::int64_t>(slot.at - i);
-        const auto before = last_ == 0 ? 0 : static_cast<std::int64_t>(slots_[last_ - 1].at - (last_ - 1));
-        const std::int64_t missing = deallocations - before - static_cast<std::int64_t>(freed_);
-        const std::int64_t distance = static_cast<std::int64_t>(i) - static_cast<std::int64_t>(expected_);
-        const std::int64_t cost =
-            4 * (missing < 0 ? -missing : missing) + 2 * (distance < 0 ? -distance : distance) + (distance < 0);
-        return small == large ? cost : cost + 1000;
-    }
     /// Moves the guide's position behind a slot. Blocks that should be freed by then are late.
     void advance(std::uint32_t slot) noexcept {
         ++counters_.matched;
-        ++calm_;
-        freed_ = 0;
-        last_ = slot + 1;
         if (states_[slot] == waiting) states_[slot] = done;
         const std::uint32_t end = slots_[slot].at + 1;
         for (; call_ < end; ++call_) {
@@ -472,8 +380,7 @@ private:
             states_[i] = late;
             ++late_;
         }
-        expected_ = slot + 1;
-        while (expected_ < slot_count() && states_[expected_] != waiting) ++expected_;
+        cursor_.match(slot, slot_count(), is_waiting());
     }
     /// Returns the number of requests of the guide before a call.
     [[nodiscard]] std::uint32_t requests_before(std::uint32_t call) const noexcept {
@@ -510,12 +417,9 @@ private:
     record_array<std::uint64_t, 0> entries_;  // in the log
     std::size_t size_ = 0, align_ = 1;
     strategy_type space_{};
-    record_table<record, 0> records_;
-    std::size_t strangers_ = 0;  // records of the room
-    std::size_t late_ = 0;       // slots whose block should be freed
-    std::uint32_t expected_ = 0, last_ = 0,
-                  freed_ = 0;  // the slot after the last match; that match, from 1; frees since
-    std::uint32_t calm_ = 0, calm_needed_ = calm_at_first;  // matches since the last request without a slot
+    guided_blocks<allocation_type> blocks_;
+    std::size_t late_ = 0;  // slots whose block should be freed
+    guided_cursor cursor_;
     std::uint32_t logged_call_ = 0;
     pass_log log_;
     guided_counters counters_;
