@@ -83,7 +83,7 @@ public:
 
     /// Adds an extent, as `Strategy::insert` does.
     bool insert(extent_type where, memory_type memory = {}) noexcept {
-        require_in_band();
+        static_assert(is_in_band());
         return strategy_.insert(where, memory);
     }
     /// Returns true if `insert` accepts another extent.
@@ -137,6 +137,7 @@ public:
     /// Allocates a waiting block of the size, or a block of the strategy. If the strategy fails, joins waiting blocks
     /// and tries again.
     ALLOT_INLINE allocation_type allocate(layout_type wanted) noexcept {
+        static_assert(is_in_band());
         if (!is_small(wanted)) return allocate_joined(wanted.size, wanted.align);
         const std::size_t list = list_for(wanted.size);
         const offset_type first = waiting_.recent[list];
@@ -147,7 +148,7 @@ public:
     /// Adds the block to the list of its size. Frees it in the strategy if it is larger than `largest` or beside a
     /// hole.
     ALLOT_INLINE void deallocate(allocation_type allocation) noexcept {
-        require_in_band();
+        static_assert(is_in_band());
         const offset_type freed = allocation.where.offset;
         const record of{strategy_, freed};
         if (of.length() > last || pins_hole(of)) return deallocate_joined(freed);
@@ -174,7 +175,7 @@ public:
     bool resize(allocation_type allocation, offset_type size) noexcept
         requires resizable<Strategy>
     {
-        require_in_band();
+        static_assert(is_in_band());
         const offset_type held = allocation.where.offset, had = small_length(held);
         bool done = strategy_.resize(allocation, size);
         for (offset_type above; !done && (above = blocks::waiting_above(strategy_, held)) != 0 && join(above);)
@@ -238,12 +239,13 @@ private:
     static constexpr offset_type least_share = 64;   // granules that may wait in any case
     static constexpr offset_type most_at_once = 16;  // blocks that are cut from a hole at once
     /// Called before every access to the memory, so that this assertion is reported first.
-    ALLOT_INLINE static constexpr void require_in_band() noexcept {
+    static consteval bool is_in_band() {
         // Checked here and not in the class, because `deferred<Strategy>` is named before an arena selects the node
         // store.
         static_assert(Strategy::in_band && Strategy::reclaims == reclaim::any,
                       "allot: deferred needs a strategy with records in band whose blocks are freed in any order: use "
                       "best_fit, in memory that the host can access");
+        return true;
     }
     /// Returns the list whose blocks all have a capacity of at least `size`.
     [[nodiscard]] static constexpr std::size_t list_for(offset_type size) noexcept {
@@ -257,6 +259,7 @@ private:
     }
     /// Returns the number of granules of a block; 0 if it is too large for a list.
     [[nodiscard]] offset_type small_length(offset_type block) const noexcept {
+        static_assert(is_in_band());
         const std::size_t length = record{strategy_, block}.length();
         return length > last ? 0 : static_cast<offset_type>(length);
     }
@@ -273,7 +276,6 @@ private:
     }
     /// Allocates a small block without the list of recently freed blocks, which is empty.
     ALLOT_NOINLINE allocation_type refill(offset_type size, std::size_t list) noexcept {
-        require_in_band();
         if (const offset_type first = waiting_.old[list]; first != none) {
             waiting_.recent[list] = blocks::next(strategy_, first);
             waiting_.old[list] = none;
