@@ -34,6 +34,8 @@ module;
 #include <allot/inspect/export_vma.hpp>
 #include <allot/inspect/report.hpp>
 #include <allot/inspect/trace.hpp>
+#include <allot/plan/ranged.hpp>
+#include <allot/plan/validate_ranged.hpp>
 #include <allot/tensor/dlpack.hpp>
 #include <allot/tensor/dlpack_rows.hpp>
 #include <allot/tensor/symmetric.hpp>
@@ -423,6 +425,7 @@ using allot::plan_piece;
 using allot::plan_place;
 using allot::plan_problem;
 using allot::plan_progress;
+using allot::plan_ranged;
 using allot::plan_refusal;
 using allot::plan_reserved;
 using allot::plan_revival;
@@ -453,6 +456,12 @@ using allot::processor_by_stack;
 using allot::quarantine_options;
 using allot::quarantined;
 using allot::queue_id;
+using allot::ranged_options;
+using allot::ranged_piece;
+using allot::ranged_plan;
+using allot::ranged_problem;
+using allot::ranged_violation;
+using allot::ranged_violation_kind;
 using allot::ranked_row;
 using allot::raw_pointer;
 using allot::read_event_log;
@@ -532,6 +541,7 @@ using allot::spin_lock;
 using allot::stack;
 using allot::stack_metadata;
 using allot::stack_options;
+using allot::stacking_order;
 using allot::staged_copy;
 using allot::static_memories_plan;
 using allot::static_memory_layout;
@@ -617,6 +627,7 @@ using allot::validate_mixed;
 using allot::validate_moves;
 using allot::validate_pages;
 using allot::validate_pages_space;
+using allot::validate_ranged;
 using allot::validate_space;
 using allot::view;
 using allot::view_of;

@@ -48,7 +48,9 @@ enum class plan_refusal : unsigned char {
     /// Unchanged buffers collide, including the buffer `which`, and no plan with so few moves was found.
     too_few_moves,
     outside_lifetime,  ///< Access `which` is outside of the lifetimes of its buffer.
-    above_bound,       ///< Buffer or symbol `which` is larger than its bound. Only of `replan_at` and `symbolic_plan`.
+    /// Buffer or symbol `which` is larger than its bound, or below its smallest value. Only of `replan_at`,
+    /// `symbolic_plan` and `ranged_plan`.
+    above_bound,
 };
 
 /// Returns a human-readable description of the reason.
@@ -75,7 +77,7 @@ enum class plan_refusal : unsigned char {
         case plan_refusal::fixed_in_no_one_memory: return "a fixed buffer is not allowed in exactly one memory";
         case plan_refusal::too_few_moves: return "unchanged buffers collide, and no plan with so few moves was found";
         case plan_refusal::outside_lifetime: return "an access is outside of the lifetimes of its buffer";
-        case plan_refusal::above_bound: return "a size or the value of a symbol exceeds its bound";
+        case plan_refusal::above_bound: return "a size exceeds its bound, or the value of a symbol is out of range";
     }
     return "unknown";
 }

@@ -15,16 +15,17 @@
 //
 //     symbols ──► bind ──► sizes ──► replan_at ──► places               no buffer that lives moves
 //
-// A size is a product of extents, in bytes. An extent is a number, or `factor · symbol + constant`. Factors and
-// constants are not negative, so a size is largest for the bounds. For other expressions, compute the sizes and call
-// `replan_at`.
+// A size is a sum of products of extents, in bytes: `{batch, length, 4} + {length, 8}`. An extent is a number, or
+// `factor · symbol + constant`. Factors and constants are not negative, so a size is largest for the bounds. For other
+// expressions, compute the sizes and call `replan_at`.
 //
 // Each `bind` plans the remaining steps for the known values and for the bounds of the other symbols. The peak never
 // rises. The bytes of the memory above `peak` are free for other uses, for example for tensors `anywhere` in the same
 // storage.
 //
-// When to use: for graphs with dynamic shapes.
-// When not to use: for sizes without upper bounds. Use an arena.
+// When to use: for graphs with dynamic shapes, whose symbols become known while buffers live.
+// When not to use: all symbols are known before the first step (ranged.hpp plans all values in advance), or sizes have
+// no upper bounds (use an arena).
 //
 // Complexity: that of `replan_at` for each `bind`.
 // Memory: about 100 bytes a buffer on the heap. Throws the exceptions of the heap.
@@ -79,7 +80,7 @@ struct symbolic_extent {
     return symbolic_extent{of} + number;
 }
 
-/// A size in bytes: the product of up to eight extents.
+/// A size in bytes: a product of extents, or a sum of such products. It has up to eight extents.
 class symbolic_size {
 public:
     /// Creates the size 0.
@@ -88,20 +89,37 @@ public:
     constexpr symbolic_size(std::initializer_list<symbolic_extent> factors) noexcept : count_{factors.size()} {
         if (is_valid()) std::copy(factors.begin(), factors.end(), extents_.begin());
     }
-    /// Returns false if more than eight extents were given.
+    /// Returns the sum of two sizes, which is invalid if it has more than eight extents.
+    [[nodiscard]] friend constexpr symbolic_size operator+(const symbolic_size& a, const symbolic_size& b) noexcept {
+        symbolic_size sum = a;
+        sum.count_ += b.count_;
+        if (!sum.is_valid() || b.count_ == 0) return sum;
+        std::copy_n(b.extents_.begin(), b.count_, sum.extents_.begin() + static_cast<std::ptrdiff_t>(a.count_));
+        sum.begins_ |= (b.begins_ | (a.count_ == 0 ? 0U : 1U)) << a.count_;
+        return sum;
+    }
+    /// Returns false if the size has more than eight extents.
     [[nodiscard]] constexpr bool is_valid() const noexcept { return count_ <= extents_.size(); }
-    /// Returns the extents. Precondition: `is_valid()`.
+    /// Returns the extents of all products. Precondition: `is_valid()`.
     [[nodiscard]] constexpr std::span<const symbolic_extent> extents() const noexcept {
         return {extents_.data(), count_};
     }
+    /// Returns whether extent `i`, other than the first, begins a product.
+    [[nodiscard]] constexpr bool begins_product(std::size_t i) const noexcept { return (begins_ >> i & 1) != 0; }
 
     /// Computes the number of bytes for the values of all symbols. Returns false if the size is invalid, names a symbol
     /// without a value, or exceeds 64 bits.
     [[nodiscard]] constexpr bool bytes(std::span<const std::uint64_t> values, std::uint64_t& to) const noexcept {
         if (!is_valid()) return false;
-        std::uint64_t product = count_ == 0 ? 0 : 1;
-        bool is_empty = false;
-        for (const symbolic_extent& each : extents()) {
+        std::uint64_t sum = 0, product = count_ == 0 ? 0 : 1;
+        bool is_empty = count_ == 0;
+        for (std::size_t i = 0; i != count_; ++i) {
+            const symbolic_extent& each = extents_[i];
+            if (begins_product(i)) {
+                if (!checked_add(sum, is_empty ? 0 : product, sum)) return false;
+                product = 1;
+                is_empty = false;
+            }
             std::uint64_t number = 0;
             if (each.factor != 0 && each.symbol >= values.size()) return false;
             if (!checked_multiply(each.factor, each.factor == 0 ? 0 : values[each.symbol], number) ||
@@ -110,13 +128,16 @@ public:
             is_empty = is_empty || number == 0;
             if (!is_empty && !checked_multiply(product, number, product)) return false;
         }
-        to = is_empty ? 0 : product;
-        return true;
+        return checked_add(sum, is_empty ? 0 : product, to);
     }
+
+    /// Compares the expressions, not their values.
+    friend constexpr bool operator==(const symbolic_size&, const symbolic_size&) = default;
 
 private:
     std::array<symbolic_extent, 8> extents_{};
     std::size_t count_ = 0;
+    std::uint32_t begins_ = 0;  // bit i: extent i begins a product
 };
 
 /// A buffer whose size depends on symbols.

@@ -232,7 +232,7 @@ def test_an_update_at_a_step_keeps_living_buffers(rows, data):
 
 def test_an_update_at_a_step_refuses_larger_buffers():
     before = allot.plan(ROWS)
-    with pytest.raises(allot.PlanError, match="buffer 2: a size or the value of a symbol exceeds its bound"):
+    with pytest.raises(allot.PlanError, match="buffer 2: a size exceeds its bound, or the value of a symbol is out of range"):
         allot.replan_at([*ROWS[:2], (640, 2, 4)], before, 2)
     for places in (before.places[:2], [None, *before.places[1:]]):
         with pytest.raises(ValueError, match="before must have the place of each buffer"):

@@ -35,6 +35,17 @@ static_assert(bytes({n, m, 2}, 0, half) == 0);  // a product with 0 does not ove
 static_assert(bytes({plan_symbol{2}}, 1, 1) == failed && bytes({0 * plan_symbol{2} + 5}, 1, 1) == 5);
 static_assert(bytes({1, 1, 1, 1, 1, 1, 1, n}, 9, 0) == 9 && bytes({1, 1, 1, 1, 1, 1, 1, 1, n}, 9, 0) == failed);
 
+static_assert(bytes(symbolic_size{n, 4} + symbolic_size{3 * m + 1} + symbolic_size{n, n, m}, 3, 5) == 12 + 16 + 45);
+static_assert(bytes(symbolic_size{n, m} + symbolic_size{m, 8}, 0, 5) == 40);  // a product that is 0 ends
+static_assert(bytes(symbolic_size{} + symbolic_size{7}, 0, 0) == 7 &&
+              bytes(symbolic_size{7} + symbolic_size{}, 0, 0) == 7);
+static_assert(bytes(symbolic_size{half} + symbolic_size{half}, 0, 0) == failed);
+static_assert((symbolic_size{n} + symbolic_size{m}).begins_product(1) && !symbolic_size{n, m}.begins_product(1));
+static_assert(symbolic_size{n} + symbolic_size{m} != symbolic_size{n, m});
+static_assert((symbolic_size{1, 1, 1, 1, n} + symbolic_size{1, 1, 1}).is_valid());
+static_assert(!(symbolic_size{1, 1, 1, 1, n} + symbolic_size{1, 1, 1, 1}).is_valid());
+static_assert(!(symbolic_size{1, 1, 1, 1, 1, 1, 1, 1, n} + symbolic_size{1}).is_valid());
+
 symbolic_size any_size(problems::random& draw) {
     switch (draw(5)) {
         case 0: return {draw(100)};
