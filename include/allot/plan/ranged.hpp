@@ -9,7 +9,7 @@
 //     auto memory = arena.allocate({.size = made.peak, .align = made.align});   // once, for all values
 //     allot::plan_place places[2];
 //     const std::uint64_t values[] = {3, 100};
-//     const auto peak = made.place(values, places);                        // before each run: offsets, without a search
+//     const auto peak = made.place(values, places);                        // before each run, without a search
 //
 //     length                             Each piece has an order, from which the offsets follow (ranged_problem.hpp).
 //       ▲  ┌───────────┬─────┐           The offsets are valid for all values. `excess` is proved: for every value of
@@ -18,8 +18,8 @@
 //       │  │     order 0     │
 //       └──┴─────────────────┴─► batch
 //
-// The tolerance is compared with the lower bound, which no plan for the value is below. Where the planner does not reach
-// the bound itself, the tolerance is that above its plan for the largest, smallest or middle values of the piece.
+// The tolerance is compared with the lower bound, which no plan for the value is below. Where the planner does not
+// reach the bound itself, the tolerance is that above its plan for the largest, smallest or middle values of the piece.
 //
 // When to use: for graphs with dynamic shapes whose symbols are known before a run, such as transformers with a batch
 // and a sequence length. The places of the buffers for other values take microseconds.

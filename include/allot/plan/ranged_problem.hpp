@@ -111,8 +111,8 @@ struct ranged_plan {
             if (each.holds(values)) return &each;
         return nullptr;
     }
-    /// Writes the place of each buffer for the values of all symbols, and returns the peak. Does not use the heap. Fails
-    /// with `above_bound` for the first symbol whose value is missing or outside of its range, and with
+    /// Writes the place of each buffer for the values of all symbols, and returns the peak. Does not use the heap.
+    /// Fails with `above_bound` for the first symbol whose value is missing or outside of its range, and with
     /// `workspace_too_small` if `places` has too few elements.
     [[nodiscard]] result<std::uint64_t, plan_error> place(std::span<const std::uint64_t> values,
                                                           std::span<plan_place> places) const noexcept {

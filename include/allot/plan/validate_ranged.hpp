@@ -21,8 +21,8 @@
 // When to use: to check a plan from another program or a file before using it, and in tests.
 // When not to use: for a plan of one value (validate.hpp).
 //
-// Complexity: for each order O(n² + n · m / 64), where m is the number of pairs of which one lies on the other; for each
-// piece at most `checks` computations of offsets and of the load.
+// Complexity: for each order O(n² + n · m / 64), where m is the number of pairs of which one lies on the other; for
+// each piece at most `checks` computations of offsets and of the load.
 // Memory: on the heap, n² / 8 bytes and about 100 bytes a buffer.
 // Thread safety: pure functions.
 #pragma once

@@ -52,8 +52,8 @@ public:
         return true;
     }
 
-    /// Returns a lower bound of the peak of every plan for the sizes that are set. Buffers that are aligned lie apart by
-    /// multiples of the least alignment, except above the highest one.
+    /// Returns a lower bound of the peak of every plan for the sizes that are set. Buffers begin at multiples of the
+    /// least alignment, so each needs a multiple of it, except the highest one.
     [[nodiscard]] std::uint64_t load() const noexcept {
         std::uint64_t live = 0, rounded = 0, most = 0, most_rounded = 0;
         for (const event& each : events_) {
