@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSL-1.0
 """Runs Debian's programs with several mallocs in turn, and prints processor time and resident memory as ratios to glibc's.
 
-    malloc.py LIBRARY [--rounds N] [--json FILE] [--only NAME,...]
+    malloc.py LIBRARY [--programs FILE] [--rounds N] [--json FILE] [--only NAME,...]
 
-LIBRARY is liballot_malloc.so. The peers are Debian's libmimalloc2.0 and libjemalloc2, as far as they are installed. In each
+LIBRARY is liballot_malloc.so. FILE is malloc_programs (malloc_programs.cpp). The peers are Debian's libmimalloc2.0 and libjemalloc2, as far as they are installed. In each
 round, every program runs once with each malloc, and the order of the mallocs rotates. The table has the least processor time
 of all rounds, and the median of the largest resident memory. A program that is not installed is skipped with a reason.
 """
@@ -12,6 +12,7 @@ of all rounds, and the median of the largest resident memory. A program that is 
 import argparse
 import json
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -81,7 +82,13 @@ def prepare(folder):
         "xz -T2": (["xz", "-T2", "-2", "--block-size=1MiB", "-c", str(folder / "data")], None),
         "git": (["git", "-C", str(git), "repack", "-q", "-a", "-d", "-f", "--threads=2"], None),
         "redis": (None, None),
+        "postgres": (None, None),
     }
+
+
+def own_programs(binary):
+    """The programs of malloc_programs.cpp: name, command, and no input."""
+    return {name: ([str(binary), name], None) for name in ("cfrac", "larson", "xmalloc", "mstress", "sh6", "sh8")}
 
 
 def environment(library):
@@ -130,6 +137,57 @@ def run_redis(library, folder):
     return used.ru_utime + used.ru_stime, peak
 
 
+def postgres_programs():
+    """The folder of PostgreSQL's programs, or None."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+    return found[-1].parent if found and shutil.which("pgbench") else None
+
+
+def run_postgres(library, folder):
+    """The processor time of the server and its processes, and the largest resident memory of one. Its client, pgbench, has no
+    preloaded library. The server does not run as root."""
+    programs, data, report = postgres_programs(), folder / "postgres/data", folder / "postgres/report"
+    account = pwd.getpwnam("postgres") if os.getuid() == 0 else None
+    identity = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []} if account else {}
+    if not data.exists():
+        folder.chmod(0o755)
+        data.parent.mkdir()
+        if account:
+            os.chown(data.parent, account.pw_uid, account.pw_gid)
+        subprocess.run([programs / "initdb", "-D", data, "-A", "trust", "-U", "user", "--no-sync", "--locale=C"], check=True,
+                       stdout=subprocess.DEVNULL, cwd=data.parent, **identity)
+    server = subprocess.Popen(
+        ["/usr/bin/time", "-q", "-f", "%M", "-o", report, "env", *([f"LD_PRELOAD={library}"] if library else []), programs / "postgres",
+         "-D", data, "-k", data.parent, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=16MB"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment(None), cwd=data.parent, **identity)
+    client = ["pgbench", "-h", data.parent, "-U", "user"]
+    try:
+        for _ in range(200):
+            if subprocess.run([programs / "pg_isready", "-q", "-h", data.parent]).returncode == 0:
+                break
+            time.sleep(0.05)
+        for command in (["-i", "-q", "-s", "2"], ["-c", "2", "-t", "1500"], ["-c", "2", "-t", "6000", "-S"]):
+            subprocess.run([*client, *command, "postgres"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                           env=environment(None), cwd=data.parent)
+    finally:
+        os.kill(int((data / "postmaster.pid").read_text().split()[0]), signal.SIGINT)
+        _, status, used = os.wait4(server.pid, 0)
+        server.returncode = os.waitstatus_to_exitcode(status)
+    if server.returncode != 0:
+        raise RuntimeError(f"postgres failed with {library or 'glibc'}: {server.returncode}")
+    return used.ru_utime + used.ru_stime, int(report.read_text())
+
+
+SERVERS = {"redis": run_redis, "postgres": run_postgres}
+
+
+def missing(name, command):
+    """The program that is not installed, or None."""
+    if name == "postgres":
+        return None if postgres_programs() else "postgres or pgbench"
+    return next((each for each in ([command[0]] if command else ["redis-server", "redis-benchmark"]) if not shutil.which(each)), None)
+
+
 def measure(programs, mallocs, rounds, folder):
     results = {}
     names = list(mallocs)
@@ -137,7 +195,7 @@ def measure(programs, mallocs, rounds, folder):
         for program, (command, source) in programs.items():
             for name in names[turn % len(names):] + names[:turn % len(names)]:
                 library = mallocs[name]
-                found = run(command, source, library, folder) if command else run_redis(library, folder)
+                found = run(command, source, library, folder) if command else SERVERS[program](library, folder)
                 results.setdefault(program, {}).setdefault(name, []).append(found)
     return results
 
@@ -161,6 +219,7 @@ def table(results, names):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("library", type=Path)
+    arguments.add_argument("--programs", type=Path)
     arguments.add_argument("--rounds", type=int, default=5)
     arguments.add_argument("--json", type=Path)
     arguments.add_argument("--only", default="")
@@ -175,17 +234,18 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         programs = prepare(folder)
-        for name in list(programs):
-            binary = (programs[name][0] or ["redis-server"])[0]
-            if arguments.only and name not in arguments.only.split(","):
+        own = own_programs(arguments.programs.resolve()) if arguments.programs else {}
+        for name, (command, _) in list(programs.items()):
+            if absent := missing(name, command):
+                print(f"skipped: {name}: {absent} is not installed")
                 del programs[name]
-            elif not shutil.which(binary) or (binary == "redis-server" and not shutil.which("redis-benchmark")):
-                print(f"skipped: {name}: {binary} is not installed")
-                del programs[name]
-        results = measure(programs, mallocs, arguments.rounds, folder)
+        wanted = arguments.only.split(",") if arguments.only else [*programs, *own]
+        results = measure({name: how for name, how in (programs | own).items() if name in wanted}, mallocs, arguments.rounds, folder)
     if arguments.json:
         arguments.json.write_text(json.dumps(results))
-    print(table(results, list(mallocs)))
+    for names in (programs, own):
+        if shown := {name: results[name] for name in names if name in results}:
+            print(table(shown, list(mallocs)) + "\n")
 
 
 if __name__ == "__main__":
