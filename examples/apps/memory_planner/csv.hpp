@@ -13,7 +13,7 @@
 // any other text. Lines may end as on Windows, and empty lines are skipped. Complexity: O(n log n) in the length.
 #pragma once
 
-#include "input.hpp"
+#include "expressions.hpp"
 
 #include <array>
 #include <unordered_map>
@@ -23,7 +23,10 @@ namespace planner {
 class csv_reader {
 public:
     /// `path` is used in messages.
-    explicit csv_reader(std::string path) : out_{std::move(path), "a table"} {}
+    /// With symbols, sizes may be expressions.
+    explicit csv_reader(std::string path, std::vector<symbol_range> symbols = {}) : out_{std::move(path), "a table"} {
+        made_.symbols = std::move(symbols);
+    }
 
     [[nodiscard]] input read(std::string_view text) {
         constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
@@ -146,7 +149,9 @@ private:
         allot::plan_buffer buffer;
         buffer.live.from = number<std::int64_t>("lower", field(lower));
         buffer.live.until = has(upper) ? number<std::int64_t>("upper", field(upper)) : after("end", field(last));
-        buffer.size = number<std::uint64_t>("size", field(size));
+        buffer.size = made_.symbols.empty()
+                          ? number<std::uint64_t>("size", field(size))
+                          : out_.add_size(expression_reader{out_.where, made_.symbols, field(size)}.read());
         buffer.align = number_or("alignment", alignment, 1);
         if (!field(paged).empty() && field(paged) != "0" && field(paged) != "1")
             refuse("paged, \"" + std::string{field(paged)} + "\", is not 0 or 1");

@@ -81,8 +81,13 @@ template <class Reading>
 }
 
 /// Reads `text`, the content of the file at `path`.
-[[nodiscard]] inline input read_input(const std::string& text, const std::string& path) {
-    switch (format_of(text, path)) {
+/// `symbols` are those of a table.
+[[nodiscard]] inline input read_input(const std::string& text, const std::string& path,
+                                      std::vector<symbol_range> symbols = {}) {
+    const file_format format = format_of(text, path);
+    if (!symbols.empty() && format != file_format::table)
+        throw input_error{path + " is not a table; --symbol is for tables, and other formats state their symbols"};
+    switch (format) {
         case file_format::network: return input_of(demo::network_reader{path}.read(text), path);
         case file_format::trace: return recorded_input(allot::read_trace(std::as_bytes(std::span{text})), path);
         case file_format::event_log: return recorded_input(allot::read_event_log(std::as_bytes(std::span{text})), path);
@@ -104,7 +109,7 @@ template <class Reading>
         case file_format::table:
         case file_format::unknown: break;  // the message describes a table
     }
-    return csv_reader{path}.read(text);
+    return csv_reader{path, std::move(symbols)}.read(text);
 }
 
 }  // namespace planner

@@ -7,6 +7,7 @@
 
 #include <allot/core/arithmetic.hpp>
 #include <allot/plan/moves.hpp>
+#include <allot/plan/symbolic.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -38,6 +39,12 @@ struct row {
     std::string text;
 };
 
+/// A symbol of the sizes, and its values.
+struct symbol_range {
+    std::string name;
+    std::uint64_t least = 0, most = 0;
+};
+
 struct input {
     std::string path;
     std::string format;   // in words
@@ -48,6 +55,9 @@ struct input {
     std::vector<allot::plan_buffer> buffers;
     std::vector<std::string> names;
     std::vector<std::size_t> memory_of;
+
+    std::vector<symbol_range> symbols;        // of the sizes; buffers then have their size for the largest values
+    std::vector<allot::symbolic_size> sizes;  // by buffer, if there are symbols
 
     std::size_t windows = 0;  // that many of the last buffers are parts of others: the bytes in use during a gap
 
@@ -124,6 +134,15 @@ public:
         made.names.push_back(std::move(name));
         made.memory_of.push_back(memory);
         return made.buffers.size() - 1;
+    }
+    /// Adds a size with symbols. Returns its bytes for the largest values.
+    std::uint64_t add_size(const allot::symbolic_size& size) {
+        std::vector<std::uint64_t> most;
+        for (const symbol_range& each : made.symbols) most.push_back(each.most);
+        std::uint64_t bytes = 0;
+        if (!size.bytes(most, bytes)) where.refuse("the size for the largest values exceeds 64 bits");
+        made.sizes.push_back(size);
+        return bytes;
     }
     /// Adds the row id,lower,upper,size,alignment of a buffer.
     void add_row(std::size_t buffer, const std::string& id, allot::lifetime live) {

@@ -6,11 +6,14 @@
 // See `memory_planner --help`, and README.md for the formats.
 #include "formats.hpp"
 #include "page.hpp"
+#include "ranges.hpp"
 #include "task.hpp"
 #include "watcher.hpp"
 
+#include <chrono>
 #include <fstream>
 #include <iostream>
+#include <memory>
 
 namespace {
 
@@ -35,6 +38,8 @@ output is a table of their plans, and with --json a line for each.
                          with a 1 in it; the others are contiguous
   --moves                with several memories: a buffer may move to another memory and back, which costs copies; --out has a
                          row for each piece of its life
+  --symbol NAME:LEAST:MOST   a symbol of the sizes of a table, and its values, such as in 4*batch*length + 64: the plan is
+                         valid for all of them
   --budget SECONDS       time limit of the search for lower plans (default: a fixed effort of at most some seconds)
   --out FILE             write the rows with the offset of each buffer and, with several memories, its memory
   --svg FILE             write a picture: time across, addresses up, a rectangle for each buffer
@@ -68,10 +73,14 @@ struct rejected : std::logic_error {
     using std::logic_error::logic_error;
 };
 
-/// Reads a file into `given`, and plans it.
-[[nodiscard]] outcome plan_file(const std::string& path, const options& chosen, input& given) {
-    given = read_input(demo::text_of(path), path);
+/// Reads a file, and applies the options.
+[[nodiscard]] input read_file(const std::string& path, const options& chosen) {
+    input given = read_input(demo::text_of(path), path, chosen.symbols);
     apply(chosen, given);
+    return given;
+}
+
+[[nodiscard]] outcome plan_file(const std::string& path, const options& chosen, input& given) {
     watcher watched{given, chosen.budget, is_spread(given)};
     outcome made =
         plan_chosen(given, chosen, [&](std::size_t memory, allot::plan_progress now) { return watched(memory, now); });
@@ -96,9 +105,35 @@ void write_no_room(const no_room& reason, const input& given, bool json) {
     std::cout << "}\n";
 }
 
+/// Plans for all values of symbols. Returns the plan, and its time in seconds.
+[[nodiscard]] std::pair<std::unique_ptr<ranges>, double> plan_ranges(const options& chosen, const input& given) {
+    if (given.chooses || chosen.pages || chosen.moves || chosen.budget || !(chosen.svg + chosen.html).empty() ||
+        (!chosen.out.empty() && !chosen.out.ends_with(".json")))
+        throw usage_error{given.path +
+                          " has sizes with symbols; --pages, --moves, --budget, --svg, --html and several memories "
+                          "cannot be used with it, and --out needs a name that ends in .json"};
+    const auto begin = std::chrono::steady_clock::now();
+    auto made = std::make_unique<ranges>(given);
+    if (const std::string mistake = made->mistake(); !mistake.empty())
+        throw rejected{given.path + ": the validator rejects the plan: " + mistake};
+    return {std::move(made), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+}
+
+[[nodiscard]] int run_ranges(const options& chosen, const input& given) {
+    const auto [made, seconds] = plan_ranges(chosen, given);
+    const bool fits = made->plan().peak <= given.memories[0].capacity;
+    if (!chosen.out.empty() && fits)
+        write_file(chosen.out, [&, &plan = *made](std::ostream& out) { write_ranged_plan(out, given, plan); });
+    write_ranges(chosen.json ? std::cerr : std::cout, given, *made, seconds);
+    if (chosen.json) write_ranges_json(std::cout, given, *made, seconds);
+    return fits ? 0 : 1;
+}
+
 [[nodiscard]] int run(const options& chosen) {
     input given;
     try {
+        given = read_file(chosen.file, chosen);
+        if (!given.symbols.empty()) return run_ranges(chosen, given);
         const outcome made = plan_file(chosen.file, chosen, given);
         const std::vector<explanation> why = explanations_of(given, made);
 
@@ -135,6 +170,17 @@ void write_no_room(const no_room& reason, const input& given, bool json) {
         try {
             if (format_of(demo::text_of(path), path) == file_format::unknown) {
                 ++others;
+                continue;
+            }
+            given = read_file(path, chosen);
+            if (!given.symbols.empty()) {
+                const auto [plan, seconds] = plan_ranges(chosen, given);
+                const std::optional<double> share = gap(plan->plan().peak, plan->bound());
+                table.push_back({path, given.format, std::to_string(given.buffers.size()), bytes(plan->plan().peak),
+                                 bytes(plan->bound()), share ? demo::fixed(100 * *share, 2) + " %" : "-",
+                                 to_string(plan->status()), demo::fixed(seconds, 2)});
+                if (chosen.json) write_ranges_json(std::cout, given, *plan, seconds);
+                all_fit = all_fit && plan->plan().peak <= given.memories[0].capacity;
                 continue;
             }
             const outcome made = plan_file(path, chosen, given);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "../network_demo/arguments.hpp"
-#include "input.hpp"
+#include "expressions.hpp"
 
 #include <allot/core/arithmetic.hpp>
 
@@ -22,6 +22,7 @@ struct options {
     std::optional<std::uint64_t> capacity, pages;  // of the memory; of a page
     std::uint64_t align = 1;                       // of each buffer, at least
     std::vector<memory> memories;
+    std::vector<symbol_range> symbols;
     std::optional<double> budget;  // seconds
     bool moves = false, json = false, help = false;
 };
@@ -68,6 +69,21 @@ using demo::usage_error;
     return made;
 }
 
+/// Parses NAME:LEAST:MOST.
+[[nodiscard]] inline symbol_range symbol_of(const std::string& text) {
+    const std::size_t first = text.find(':'), second = text.find(':', first + 1);
+    const auto number = [&](std::string_view from, std::uint64_t& to) {
+        const auto [end, problem] = std::from_chars(from.data(), from.data() + from.size(), to);
+        return problem == std::errc{} && end == from.data() + from.size();
+    };
+    symbol_range made{text.substr(0, first)};
+    if (second == std::string::npos || !is_symbol(made.name) ||
+        !number(std::string_view{text}.substr(first + 1, second - first - 1), made.least) ||
+        !number(std::string_view{text}.substr(second + 1), made.most) || made.least > made.most)
+        throw usage_error{"a symbol needs the form NAME:LEAST:MOST, not \"" + text + "\""};
+    return made;
+}
+
 [[nodiscard]] inline options parse(demo::arguments given) {
     options chosen;
     while (given.next()) {
@@ -91,6 +107,11 @@ using demo::usage_error;
             if (const std::size_t last = chosen.memories.size() - 1; last != 0 && cost(last) < cost(last - 1))
                 throw usage_error{"memory \"" + fresh.name +
                                   "\" costs less than the previous one; give memories in ascending order of cost"};
+        } else if (given.is("--symbol")) {
+            chosen.symbols.push_back(symbol_of(given.value()));
+            for (std::size_t i = 0; i + 1 != chosen.symbols.size(); ++i)
+                if (chosen.symbols[i].name == chosen.symbols.back().name)
+                    throw usage_error{"symbol \"" + chosen.symbols[i].name + "\" is given twice"};
         } else if (given.is("--budget")) {
             chosen.budget = seconds_of(given.value());
         } else if (given.is("--out")) {

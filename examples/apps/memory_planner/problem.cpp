@@ -2,6 +2,7 @@
 #include "problem.hpp"
 
 #include "capture.hpp"
+#include "expressions.hpp"
 #include "json_reader.hpp"
 
 #include <bit>
@@ -21,13 +22,15 @@ public:
 
     [[nodiscard]] input read(const json& whole) {
         at(whole, "the file");
-        only(whole, {"memories", "buffers", "together", "apart", "accesses", "own_peak"});
+        only(whole, {"memories", "buffers", "together", "apart", "accesses", "own_peak", "symbols", "ranges"});
         if (whole.contains("memories")) {
             made_.memories.clear();
             for (const json& each : member(whole, "memories", json::value_t::array)) add_memory(at(each, "a memory"));
             if (made_.memories.empty() || made_.memories.size() > 64) refuse("there are not 1 to 64 memories");
         }
         at(whole, "the file");
+        if (whole.contains("symbols")) add_symbols(whole);
+        else if (whole.contains("ranges")) refuse("the file has \"ranges\" without \"symbols\"");
         for (const json& each : member(whole, "buffers", json::value_t::array)) add_buffer(at(each, "a buffer"));
         at(whole, "the file");
         if (made_.buffers.empty()) refuse("the file contains no buffers");
@@ -75,7 +78,7 @@ private:
         std::vector<allot::lifetime> lives = lives_of(of);
         out_.where.line = line_;
         const std::size_t index = out_.add(
-            id, {number(of, "size"), lives[0], of.contains("alignment") ? number(of, "alignment") : std::uint64_t{1}});
+            id, {size_of(of), lives[0], of.contains("alignment") ? number(of, "alignment") : std::uint64_t{1}});
         for (std::size_t i = 1; i != lives.size(); ++i) made_.revivals.push_back({index, lives[i]});
         for (const allot::lifetime each : lives) out_.add_row(index, id, each);
         if (of.contains("offset")) made_.fixed.push_back({index, number(of, "offset")});
@@ -84,6 +87,25 @@ private:
         if (!of.contains("paged")) return;
         if (!made_.paged) made_.paged.emplace();
         if (member(of, "paged", json::value_t::boolean).get<bool>()) made_.paged->push_back(index);
+    }
+    [[nodiscard]] std::uint64_t size_of(const json& of) {
+        if (made_.symbols.empty()) return number(of, "size");
+        const json& size = member(of, "size");
+        if (!size.is_string()) return out_.add_size({number(of, "size")});
+        return out_.add_size(expression_reader{out_.where, made_.symbols, size.get_ref<const std::string&>()}.read());
+    }
+    void add_symbols(const json& whole) {
+        for (const auto& [name, range] : at(member(whole, "symbols"), "\"symbols\"").items()) {
+            if (name == line_key) continue;
+            if (!is_symbol(name))
+                refuse("the symbol \"" + name + "\" is not a letter with letters, digits or _ behind it");
+            if (!range.is_array() || range.size() != 2 || !range[0].is_number_unsigned() ||
+                !range[1].is_number_unsigned() || range[0] > range[1])
+                refuse("the range of \"" + name +
+                       "\" does not have the form [LEAST, MOST] with two integers of 0 or more");
+            made_.symbols.push_back({name, range[0].get<std::uint64_t>(), range[1].get<std::uint64_t>()});
+        }
+        if (made_.symbols.empty()) refuse("\"symbols\" is empty");
     }
     [[nodiscard]] std::vector<allot::lifetime> lives_of(const json& of) const {
         std::vector<allot::lifetime> lives;

@@ -86,8 +86,14 @@ public:
     /// Creates the size 0.
     constexpr symbolic_size() noexcept = default;
     /// Creates a product. A list of more than eight extents makes an invalid size.
-    constexpr symbolic_size(std::initializer_list<symbolic_extent> factors) noexcept : count_{factors.size()} {
-        if (is_valid()) std::copy(factors.begin(), factors.end(), extents_.begin());
+    constexpr symbolic_size(std::initializer_list<symbolic_extent> factors) noexcept
+        : symbolic_size{product_of({factors.begin(), factors.size()})} {}
+    /// Returns the product of a span of extents, like the constructor.
+    [[nodiscard]] static constexpr symbolic_size product_of(std::span<const symbolic_extent> factors) noexcept {
+        symbolic_size made;
+        made.count_ = factors.size();
+        if (made.is_valid()) std::copy(factors.begin(), factors.end(), made.extents_.begin());
+        return made;
     }
     /// Returns the sum of two sizes, which is invalid if it has more than eight extents.
     [[nodiscard]] friend constexpr symbolic_size operator+(const symbolic_size& a, const symbolic_size& b) noexcept {

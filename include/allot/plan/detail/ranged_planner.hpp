@@ -225,7 +225,7 @@ private:
             of.excess = proof(orders_[of.order], of.range, target);
         const std::uint64_t kept = left_;
         while (of.excess != none && of.excess > of.measured) {
-            left_ = std::min(left_, options_.effort / 100);
+            left_ = std::min(left_, options_.effort / 10);
             const std::uint64_t before = left_;
             const std::uint64_t lower = proof(orders_[of.order], of.range, std::max(of.measured, of.excess / 2));
             left_ = kept - (before - left_);
