@@ -51,8 +51,7 @@ private:
     [[nodiscard]] std::string_view word() {
         std::size_t end = 0;
         peek();
-        while (end != rest_.size() &&
-               (std::isalnum(static_cast<unsigned char>(rest_[end])) != 0 || rest_[end] == '_'))
+        while (end != rest_.size() && (std::isalnum(static_cast<unsigned char>(rest_[end])) != 0 || rest_[end] == '_'))
             ++end;
         const std::string_view found = rest_.substr(0, end);
         if (found.empty()) refuse("a number or a symbol is missing");

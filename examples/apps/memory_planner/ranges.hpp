@@ -90,7 +90,8 @@ public:
                         (ends[each] ? ends[each]->text(given_.symbols) : "end(" + given_.names[each] + ")");
             if (kept.empty()) text = "0";
             if (kept.size() > 1) text = "max(" + text + ")";
-            const bool is_aligned = kept.empty() || (kept.size() == 1 && ends[kept[0]] && ends[kept[0]]->is_multiple_of(align));
+            const bool is_aligned =
+                kept.empty() || (kept.size() == 1 && ends[kept[0]] && ends[kept[0]]->is_multiple_of(align));
             if (!is_aligned && align != 1) text = "align(" + text + ", " + std::to_string(align) + ")";
             if (is_aligned || (kept.size() == 1 && align == 1 && ends[kept[0]])) {
                 ends[now] = kept.empty() ? polynomial{} : *ends[kept[0]];
@@ -120,13 +121,14 @@ inline void write_ranges(std::ostream& out, const input& given, const ranges& ma
     const auto number = [](std::size_t count, const char* what) {
         return std::to_string(count) + ' ' + what + (count == 1 ? "" : "s");
     };
-    out << given.path << ": " << to_string(made.status()) << ": " << number(given.buffers.size(), "buffer") << " for all "
+    out << given.path << ": " << to_string(made.status()) << ": " << number(given.buffers.size(), "buffer")
+        << " for all "
         << "values of " << number(given.symbols.size(), "symbol") << " in " << bytes(made.plan().peak) << " bytes";
     if (given.memories[0].capacity != unlimited) out << " of " << bytes(given.memories[0].capacity);
     if (const auto excess = made.excess())
         out << "; for each value at most " << percent_of(*excess) << " above the lower bound";
-    out << "; " << number(made.plan().pieces.size(), "piece") << ", " << number(made.plan().orders.size(), "order") << "; "
-        << demo::fixed(seconds, 2) << " s\n";
+    out << "; " << number(made.plan().pieces.size(), "piece") << ", " << number(made.plan().orders.size(), "order")
+        << "; " << demo::fixed(seconds, 2) << " s\n";
     for (const allot::ranged_piece& piece : made.plan().pieces) {
         out << ' ';
         for (std::size_t i = 0; i != given.symbols.size(); ++i)
@@ -148,8 +150,9 @@ inline void write_ranges_json(std::ostream& out, const input& given, const range
     std::string status = to_string(made.status());
     std::replace(status.begin(), status.end(), ' ', '_');
     out << "{\"file\": " << demo::quoted(given.path) << ", \"format\": " << demo::quoted(given.format)
-        << ", \"buffers\": " << given.buffers.size() << ", \"status\": \"" << status << "\", \"peak\": " << made.plan().peak
-        << ", \"lower_bound\": " << made.bound() << ", \"excess\": " << excess_text(made.excess()) << ", \"seconds\": " << demo::fixed(seconds, 3)
+        << ", \"buffers\": " << given.buffers.size() << ", \"status\": \"" << status
+        << "\", \"peak\": " << made.plan().peak << ", \"lower_bound\": " << made.bound()
+        << ", \"excess\": " << excess_text(made.excess()) << ", \"seconds\": " << demo::fixed(seconds, 3)
         << ", \"ranges\": [";
     for (const allot::ranged_piece& piece : made.plan().pieces) {
         out << (&piece == made.plan().pieces.data() ? "" : ", ") << "{\"symbols\": {";
@@ -176,8 +179,8 @@ inline void write_ranged_plan(std::ostream& out, const input& given, const range
     const auto ranges_of = [&](const std::vector<std::uint64_t>& least, const std::vector<std::uint64_t>& most) {
         std::string text;
         for (std::size_t i = 0; i != given.symbols.size(); ++i)
-            text += (i == 0 ? "" : ", ") + demo::quoted(given.symbols[i].name) + ": [" + std::to_string(least[i]) + ", " +
-                    std::to_string(most[i]) + ']';
+            text += (i == 0 ? "" : ", ") + demo::quoted(given.symbols[i].name) + ": [" + std::to_string(least[i]) +
+                    ", " + std::to_string(most[i]) + ']';
         return "{" + text + "}";
     };
     std::vector<std::uint64_t> least, most;
@@ -198,8 +201,9 @@ inline void write_ranged_plan(std::ostream& out, const input& given, const range
     if (!given.apart.empty()) out << "],\n";
     out << " \"ranges\": [";
     for (const allot::ranged_piece& piece : made.plan().pieces) {
-        out << (&piece == made.plan().pieces.data() ? "\n" : ",\n") << "  {\"symbols\": "
-            << ranges_of(piece.least, piece.most) << ", \"peak\": " << piece.peak << ", \"offsets\": {";
+        out << (&piece == made.plan().pieces.data() ? "\n" : ",\n")
+            << "  {\"symbols\": " << ranges_of(piece.least, piece.most) << ", \"peak\": " << piece.peak
+            << ", \"offsets\": {";
         bool is_first = true;
         made.each_offset(piece, [&](std::size_t buffer, const std::string& offset) {
             out << (is_first ? "\n   " : ",\n   ") << demo::quoted(given.names[buffer]) << ": " << demo::quoted(offset);

@@ -23,6 +23,7 @@
 
 #include <allot/arena/detail/requirements.hpp>  // first, so that few lines precede its sentences
 
+#include <allot/arena/detail/block_checks.hpp>
 #include <allot/arena/detail/mark.hpp>
 #include <allot/arena/detail/regions.hpp>
 #include <allot/arena/misuse.hpp>
@@ -38,7 +39,7 @@ template <class Strategy, class Growth>
 struct use_policies;
 
 /// Allocator over the regions of a device. `Options` sets the hardening and the alignment of regions; `OnMisuse` is the
-/// type that handles misuses (misuse.hpp). Hardening needs <allot/arena/hardening.hpp>.
+/// type that handles misuses (misuse.hpp). `hardening::debug` needs <allot/arena/hardening.hpp>.
 template <class Device, class Strategy, class Growth = growth::none<>, arena_options Options = arena_options{},
           class OnMisuse = abort_on_misuse>
 class arena {
@@ -65,6 +66,7 @@ private:
 
     static constexpr bool one_region = regions_type::one_region;
     static constexpr bool checked = Options.hardening != hardening::none;
+    static constexpr bool debugs = Options.hardening == hardening::debug;
 
     struct nothing {};
 
@@ -121,7 +123,9 @@ public:
 
     /// Allocates a block, after growth if necessary. Returns an empty block on failure; `diagnose` returns the reason.
     [[nodiscard]] block_type allocate(layout wanted) noexcept {
-        if constexpr (checked && markable<strategy_type>) {
+        if constexpr (checked && !debugs && markable<strategy_type>) {
+            return live_.reserve() ? admit(regions_.allocate(wanted)) : block_type{};
+        } else if constexpr (debugs && markable<strategy_type>) {
             const auto before = mark();
             const allocation given = regions_.allocate(wanted);
             const block_type fresh = admit(given);
@@ -163,15 +167,12 @@ public:
     {
         if (!held || size > space::last_offset) return false;
         if constexpr (checked) {
-            const auto* const known = known_block(held);
-            if (known == nullptr || !is_sound(*known, regions_.space().allocation_for(bare(held)))) return false;
+            const auto* const known = live_.check(regions_, held);
+            if (known == nullptr || !live_.is_sound(regions_, held, *known)) return false;
             if (!resize_allocation(held, size)) return false;
             block_type resized = held;
             resized.size = size;
-            const std::size_t room = capacity_of(regions_.space().allocation_for(bare(resized)));
-            if constexpr (overwrites)
-                live_.look_at_fresh(known->position, room, known->position + held.size, known->position + size);
-            live_.resize(*known, size, room);
+            live_.note_resized(regions_, *known, held.size, resized);
         } else {
             if (!resize_allocation(held, size)) return false;
         }
@@ -193,13 +194,13 @@ public:
     [[nodiscard]] bool check(block_type held) const noexcept
         requires checked
     {
-        return known_block(held) != nullptr;
+        return live_.check(regions_, held) != nullptr;
     }
-    /// Returns true if exactly this block is live. Reports nothing. O(log live).
+    /// Returns true if exactly this block is live. Reports nothing. O(1) on average; with `debug` O(log live).
     [[nodiscard]] bool is_live(block_type held) const noexcept
         requires checked
     {
-        return live_.find(held, model::position(held.address)) != nullptr;
+        return live_.known(regions_, held) != nullptr;
     }
 
     /// Returns true if the block is inside a region of this arena, live or not.
@@ -277,13 +278,14 @@ public:
     {
         regions_.for_each_hole(f);
     }
-    /// Calls `f(address, size)` for every live block. The size is the requested size in a hardened arena, and the
-    /// usable size otherwise.
+    /// Calls `f(address, size)` for every live block. The size is the usable size. It is the requested size with
+    /// `hardening::debug`, and with `hardening::checked` over a strategy that does not list its blocks.
     template <class Function>
     void for_each_block(Function f) const noexcept
         requires(checked || block_walkable<strategy_type>)
     {
-        if constexpr (checked) live_.for_each([&](const auto& known) { f(known.held.address, known.held.size); });
+        if constexpr (debugs) live_.for_each([&](const auto& known) { f(known.held.address, known.held.size); });
+        else if constexpr (checked && lists) live_.for_each_block(f);
         else regions_.for_each_block(f);
     }
 
@@ -308,14 +310,11 @@ public:
 
 private:
     friend struct detail::arena_access;
-    static constexpr bool overwrites = Options.hardening == hardening::debug && where.host_pointers;
+    static constexpr bool overwrites = debugs && where.host_pointers;
     /// Returns the block without the hardening's number.
     [[nodiscard]] static decltype(auto) bare(const block_type& held) noexcept {
-        if constexpr (checked) return typename space::block_type{held.address, held.size, held.metadata.of_strategy};
+        if constexpr (checked) return detail::bare_block<typename space::block_type>(held);
         else return (held);
-    }
-    [[nodiscard]] std::size_t capacity_of(allocation given) const noexcept {
-        return static_cast<std::size_t>(regions_.strategy().capacity(given));
     }
     [[nodiscard]] bool resize_allocation(const block_type& held, std::size_t size) noexcept {
         return regions_.resize(bare(held), size);
@@ -328,71 +327,27 @@ private:
         if constexpr (checked) return register_block(fresh, given);
         else return fresh;
     }
-    using plain_blocks = detail::live_blocks<block_type>;
     [[nodiscard]] block_type register_block(const typename space::block_type& plain, allocation given) noexcept {
         block_type fresh{plain.address, plain.size, {plain.metadata}};
-        const std::size_t at = model::position(fresh.address), room = capacity_of(given);
-        if (!live_.add(fresh, at, room)) {
-            if constexpr (annotated) regions_.deallocate(plain);
-            else regions_.strategy().deallocate(given);
-            return {};
-        }
-        if constexpr (overwrites) live_.look_at_fresh(at, room + written_above(given), at, at + fresh.size);
-        return fresh;
-    }
-    [[nodiscard]] std::size_t written_above([[maybe_unused]] allocation given) const noexcept {
-        if constexpr (requires { regions_.strategy().cut_above(given); }) return regions_.strategy().cut_above(given);
-        else return 0;
+        if (live_.admit(regions_, fresh, given)) return fresh;
+        if constexpr (annotated) regions_.deallocate(plain);
+        else regions_.strategy().deallocate(given);
+        return {};
     }
     /// Returns true if a block may be freed, and records it as freed.
     [[nodiscard]] bool is_freed([[maybe_unused]] const block_type& held) noexcept {
-        if constexpr (checked) {
-            const auto* const known = known_block(held);
-            if (known == nullptr) return false;
-            const allocation given = regions_.space().allocation_for(bare(held));
-            if (!is_in_order(*known, given) || !is_sound(*known, given)) return false;
-            live_.remove(*known);
-            if constexpr (overwrites) live_.overwrite(*known);
-        }
-        return true;
-    }
-    /// Returns the record of a live block. Otherwise reports the misuse and returns nullptr.
-    [[nodiscard]] auto known_block(const block_type& held) const noexcept {
-        return live_.template check<OnMisuse>(held, model::position(held.address), owns(held));
-    }
-    template <class Known>
-    static bool report(misuse what, const Known& known) noexcept {
-        detail::report<OnMisuse>(what, known.position, known.held.size, known.history());
-        return false;
-    }
-    template <class Known>
-    [[nodiscard]] bool is_in_order([[maybe_unused]] const Known& known,
-                                   [[maybe_unused]] allocation given) const noexcept {
-        if constexpr (requires(const strategy_type strategy) { strategy.takes_back(given); })
-            return regions_.strategy().takes_back(given) || report(misuse::out_of_order, known);
+        if constexpr (checked) return live_.free(regions_, held);
         else return true;
     }
-    /// Returns true if the records in band around a block are intact. Otherwise reports the misuse.
-    template <class Known>
-    [[nodiscard]] bool is_sound([[maybe_unused]] const Known& known, [[maybe_unused]] allocation given) const noexcept {
-        if constexpr (regions_type::checks_records) {
-            const auto as_known = [this](const auto& one) {
-                return capacity_of(regions_.space().allocation_for(bare(one.held))) == one.capacity;
-            };
-            const auto* const above = live_.above(known);
-            if (!as_known(known) || (above != nullptr && !as_known(*above)) || !regions_.is_sound(given))
-                return report(misuse::overwritten, known);
-        }
-        return true;
-    }
+    static constexpr bool lists = markable<strategy_type> || !block_walkable<strategy_type>;
     static constexpr std::size_t word = strategy_type::in_band ? sizeof(offset) : 0;
     regions_type regions_;
     using records = std::conditional_t<
-        Options.hardening == hardening::debug,
-        detail::debugged_blocks<block_type, OnMisuse, strategy_type::reclaims != reclaim::never, word>,
-        std::conditional_t<checked, plain_blocks, nothing>>;
+        debugs, detail::debugged_blocks<block_type, OnMisuse, strategy_type::reclaims != reclaim::never, word>,
+        std::conditional_t<checked, detail::checked_blocks<block_type, model, lists>, nothing>>;
     static_assert(detail::records_requirements<records>());
-    ALLOT_NO_UNIQUE_ADDRESS records live_{};
+    using checks = detail::block_checks<records, regions_type, block_type, model, OnMisuse, debugs, overwrites>;
+    ALLOT_NO_UNIQUE_ADDRESS std::conditional_t<checked, checks, nothing> live_{};
 };
 
 }  // namespace v1

@@ -7,18 +7,21 @@
 //     memory.deallocate(block);
 //
 //     none      Nothing is stored and nothing is checked.
-//     checked   Every live block has a record. A call that frees, resizes or measures a block reports a misuse and
-//               otherwise does nothing, so that no state is corrupted, if the block is foreign, already freed, of
-//               another size, or out of the order of a stack or a ring, or if a record in band next to it is damaged.
+//     checked   Every live block has a slot of a hash table. A call that frees, resizes or measures a block reports a
+//               misuse and otherwise does nothing, so that no state is corrupted, if the block is foreign, already
+//               freed, of another size, or out of the order of a stack or a ring, or if a record in band next to it is
+//               damaged. This header is not needed for it.
 //     debug     In addition, freed bytes are overwritten where the host can access them. They are checked when they are
 //               allocated again and when the arena is destroyed; a changed byte is reported. Blocks that are live when
-//               the arena is destroyed are reported as well, unless the strategy never reuses a block.
+//               the arena is destroyed are reported as well, unless the strategy never reuses a block. Reports have the
+//               numbers of the calls that allocated and freed a block. Damaged records in band are compared exactly.
 //
 // A block of a hardened arena carries the number of its allocation. A stale copy that is freed again is therefore
 // reported, even if another block of the same size has the same address. A block that is constructed from an address
 // and a size has the number 0, which matches every live block there.
 //
 // When to use: `debug` in tests and while searching for a fault; `checked` where a crash is better than corruption.
+// Include this header for `debug`, and for a hardened `naive`.
 //
 // When not to use: with pool_store::atomic_bitmap, because the records are not for concurrent calls.
 //
@@ -27,14 +30,17 @@
 // around a block that is cut from it); writes to bytes that `reset` or `rollback` freed, or that were released to the
 // device; a constructed block that is freed after its address was allocated again with the same size.
 //
-// The records are in trees of Boost.Intrusive. A program that includes this header needs the headers of Boost. Without
-// this header, an arena or `naive` with hardening does not compile. misuse.hpp has the handlers.
+// The records of `debug` are in trees of Boost.Intrusive. A program that includes this header needs the headers of
+// Boost. Without this header, an arena with `debug` or a hardened `naive` does not compile. misuse.hpp has the
+// handlers.
 //
-// Complexity: O(log live) for every call.
+// Complexity: `checked`: O(1) on average; O(live) for a call that reports a misuse. `debug`: O(log live).
 //
-// Memory: one record of about 100 bytes on the host heap for every live block and for up to 64 freed blocks. `debug`
-// adds one for every freed block until its bytes are allocated again. If the heap has no memory for the record of a new
-// block, the allocation fails.
+// Memory: `checked`: a hash table on the host heap, with slots of 16 bytes for pointers and in-band records; 24 where
+// the strategy does not list its blocks. It doubles when three quarters of its slots are in use, and does not shrink.
+// `debug`: one record of about 100 bytes for every live block and for up to 64 freed blocks, and one for every freed
+// block until its bytes are allocated again. If the heap has no memory for the record of a new block, the allocation
+// fails.
 //
 // Thread safety: not synchronized.
 #pragma once

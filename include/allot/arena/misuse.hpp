@@ -9,7 +9,8 @@
 //
 // When to use: to replace the handler of a hardened arena, of `guarded`, `quarantined`, `indexed`, or of tensors.
 //
-// When not to use: to detect misuses. Include <allot/arena/hardening.hpp>, or use one of these compositions.
+// When not to use: to detect misuses. Use `arena_options::hardening` (arena/hardening.hpp), or one of these
+// compositions.
 //
 // The default handler writes one line to stderr and aborts. Without a hosted C library (-ffreestanding), it only
 // aborts.
@@ -38,7 +39,7 @@ inline namespace v1 {
 
 /// Misuse of a block.
 enum class misuse : unsigned char {
-    foreign_block,       ///< The block is in no region of this arena, and was not freed recently.
+    foreign_block,       ///< The block is in no region of this arena; with `debug`, it was not freed recently either.
     not_live,            ///< No such block is live: it was freed before, or its address was changed.
     wrong_size,          ///< A block is live at this address, with another size or other metadata.
     leaked,              ///< The block is live at the end of its arena (debug), or of the body of a storage.
@@ -128,7 +129,7 @@ void report(misuse what, std::size_t position, std::size_t size, const block_his
     else OnMisuse{}(what, position, size);
 }
 
-/// The records of a hardened allocator, which hardening.hpp defines.
+/// The records of an arena with `hardening::debug` and of a hardened `naive`, which hardening.hpp defines.
 template <class Block>
 class live_blocks;
 template <class Block, class OnMisuse, bool Leaks, std::size_t Word>
@@ -139,8 +140,8 @@ template <class Records>
 consteval bool records_requirements() {
     static_assert(
         requires { sizeof(Records); },
-        "allot: hardening keeps a record of each live block in a tree of Boost.Intrusive: include "
-        "<allot/arena/hardening.hpp>, which needs the headers of Boost");
+        "allot: hardening::debug, and any hardening of naive, keep a record of each live block in a tree of "
+        "Boost.Intrusive: include <allot/arena/hardening.hpp>, which needs the headers of Boost");
     return true;
 }
 

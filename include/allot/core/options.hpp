@@ -172,11 +172,12 @@ struct ordered_options {
 
 // ── arenas ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// The extent to which an arena detects misuse. Except for `none`, each live block takes a record on the heap.
+/// The extent to which an arena detects misuse. Except for `none`, each live block takes a record on the heap: two or
+/// three words in a table with `checked`, about 100 bytes with `debug`.
 enum class hardening : unsigned char {
     none,     ///< No checks.
     checked,  ///< Detects uses of blocks that are not live, and damaged in-band records.
-    debug,    ///< As `checked`; also detects writes to freed bytes, and leaks.
+    debug,    ///< As `checked`; also detects writes to freed bytes, and leaks. Needs <allot/arena/hardening.hpp>.
 };
 
 /// The options of `arena`.

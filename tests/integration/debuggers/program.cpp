@@ -61,7 +61,7 @@ arena<heap, pool<allot::pool_store::index_stack, 19>> pool_stack{{}, 2001};
 arena<static_storage<5001>, pool<allot::pool_store::atomic_bitmap, 131>> pool_atomic;
 arena<helpers::handles<>, pool<allot::pool_store::index_stack, 9>> pool_board{helpers::handles<>{supply_of_board}, 999};
 arena<heap, best_fit<>, growth::none<>, helpers::debug> hardened{{}, 8001};
-arena<heap, allot::stack<>, growth::none<>, helpers::checked> hardened_stack{{}, 801};
+arena<heap, allot::stack<>, growth::none<>, helpers::debug> hardened_stack{{}, 801};
 allot::naive<heap, allot::hardening::checked> naive;
 arena<heap, best_fit<>> empty_arena{{}, 0};
 allot::counted<arena<heap, best_fit<>>> counted_fit{{{}, 3001}};

@@ -42,7 +42,7 @@ struct counted {
 };
 int main() {
     allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none<>,
-                 allot::arena_options{.hardening = allot::hardening::checked}, counted> memory{{}, 4096};
+                 allot::arena_options{.hardening = allot::hardening::debug}, counted> memory{{}, 4096};
     const auto block = memory.allocate({.size = 100});
     memory.deallocate(block);
     memory.deallocate(block);

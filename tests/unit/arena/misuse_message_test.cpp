@@ -13,8 +13,8 @@
 
 namespace {
 
-constexpr allot::arena_options checked{.hardening = allot::hardening::checked};
-using memory = allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none<>, checked>;
+constexpr allot::arena_options debug{.hardening = allot::hardening::debug};
+using memory = allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none<>, debug>;
 
 /// Returns the stderr output of a process that `misuse` aborts; a note if the process ends in another way.
 template <class Misuse>
@@ -72,6 +72,7 @@ TEST_CASE("misuse: the default handler writes the misuse, the position and the b
     CHECK(last_words([&] { arena.deallocate(foreign); }) ==
           "allot: misuse: a block that this allocator did not allocate (at " +
               hex(allot::raw_pointer::position(&elsewhere)) + ", size 33)\n");
+    arena.deallocate(second);
 }
 
 TEST_CASE("misuse: every value has its own text") { texts::check_distinct_up_to(allot::misuse::written_past); }
@@ -86,7 +87,7 @@ TEST_CASE("misuse: a handler may accept the block's history") {
             return last;
         }
     };
-    allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none<>, checked, with_history> arena{{}, 4096};
+    allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::none<>, debug, with_history> arena{{}, 4096};
     const auto block = arena.allocate({.size = 13});
     arena.deallocate(block);
     arena.deallocate(block);
@@ -111,4 +112,5 @@ TEST_CASE("misuse: a handler may accept the block's history") {
     arena.deallocate(block);  // already freed, although another block is live there now
     CHECK(with_history::seen().allocated == 1);
     CHECK(with_history::seen().freed == 2);
+    arena.deallocate(live);
 }

@@ -81,10 +81,11 @@ public:
     /// Whether the strategy checks its records in band.
     static constexpr bool checks_records =
         requires(const Strategy strategy, allocation given) { strategy.is_sound(given, given.where); };
-    /// Returns true if the records in band around an allocation are intact, and the allocation is inside a region.
+    /// Returns true if the records in band around an allocation are intact. Precondition: it is inside a region.
     [[nodiscard]] bool is_sound(allocation given) const noexcept
         requires checks_records
     {
+        if constexpr (one_region) return strategy_.is_sound(given, space_.extent(0));
         for (std::size_t i = 0; i != space_type::capacity; ++i)
             if (const auto inside = space_.extent(i); inside.contains(given.where))
                 return strategy_.is_sound(given, inside);

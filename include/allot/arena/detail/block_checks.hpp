@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSL-1.0
+// block_checks: the checks of a hardened arena, over its records and its regions.
+//
+//     deallocate ─► record of exactly this block? ─► in the order of the strategy? ─► records in band intact? ─► freed
+//
+// Internal. hardening.hpp describes the checks. The records are `checked_blocks`, or `debugged_blocks` of
+// live_blocks.hpp.
+//
+// Complexity and memory: those of the records.
+//
+// Thread safety: not synchronized.
+#pragma once
+
+#include <allot/arena/detail/checked_blocks.hpp>
+#include <allot/arena/misuse.hpp>
+#include <allot/core/detail/compiler.hpp>
+
+#include <type_traits>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// Returns a block without the number of a hardened arena. `Plain` is the type of the result.
+template <class Plain, class Block>
+[[nodiscard]] Plain bare_block(const Block& held) noexcept {
+    return {held.address, held.size, held.metadata.of_strategy};
+}
+
+/// Checks of an arena whose records are `Records`. `Model` is the address model. `Debugs` is true with
+/// `hardening::debug`, and `Overwrites` if the bytes of freed blocks are overwritten as well.
+template <class Records, class Regions, class Block, class Model, class OnMisuse, bool Debugs, bool Overwrites>
+class block_checks : public Records {
+    using plain = typename Regions::block_type;
+
+public:
+    using record = typename Records::record;
+
+    /// Records a fresh block and assigns its number. Returns false if the heap has no memory for the record.
+    template <class Allocation>
+    [[nodiscard]] bool admit(const Regions& in, Block& fresh, Allocation given) noexcept {
+        const auto room = static_cast<std::size_t>(in.strategy().capacity(given));
+        if constexpr (Debugs) {
+            const std::size_t at = Model::position(fresh.address);
+            if (!this->add(fresh, at, room)) return false;
+            if constexpr (Overwrites) this->look_at_fresh(at, room + written_above(in, given), at, at + fresh.size);
+            return true;
+        } else {
+            return this->add(fresh, Regions::checks_records ? room : 0);
+        }
+    }
+
+    /// Returns the record of exactly this block, or nullptr. Reports nothing.
+    [[nodiscard]] const record* known(const Regions& in, const Block& held) const noexcept {
+        if constexpr (Debugs) return this->find(held, Model::position(held.address));
+        else return this->find(held, [&] { return Regions::checks_records ? room_of(in, held) : 0; });
+    }
+    /// Returns the record of a live block. Otherwise reports the misuse and returns nullptr.
+    [[nodiscard]] const record* check(const Regions& in, const Block& held) const noexcept {
+        if constexpr (Debugs) {
+            return Records::template check<OnMisuse>(held, Model::position(held.address), is_inside(in, held));
+        } else {
+            const record* const found = known(in, held);
+            if (found == nullptr) report_unknown(in, held);
+            return found;
+        }
+    }
+
+    /// Returns true if a block may be freed, and records it as freed. Otherwise reports the misuse.
+    [[nodiscard]] bool free(const Regions& in, const Block& held) noexcept {
+        const record* const found = check(in, held);
+        if (found == nullptr || !is_in_order(in, held, *found) || !is_sound(in, held, *found)) return false;
+        this->remove(*found);
+        if constexpr (Overwrites) this->overwrite(*found);
+        return true;
+    }
+
+    /// Returns true if the records in band around a live block are intact. Otherwise reports the misuse.
+    [[nodiscard]] bool is_sound([[maybe_unused]] const Regions& in, [[maybe_unused]] const Block& held,
+                                [[maybe_unused]] const record& found) const noexcept {
+        if constexpr (Regions::checks_records) {
+            bool sound = true;
+            if constexpr (Debugs) {
+                const auto as_recorded = [&](const record& one) { return room_of(in, one.held) == one.capacity; };
+                const record* const above = this->above(found);
+                sound = as_recorded(found) && (above == nullptr || as_recorded(*above));
+            }
+            if (!sound || !in.is_sound(allocation(in, held))) return report_known(misuse::overwritten, held, found);
+        }
+        return true;
+    }
+
+    /// Records that a block was resized from `before` bytes to the size of `now`.
+    void note_resized(const Regions& in, const record& found, [[maybe_unused]] std::size_t before,
+                      const Block& now) noexcept {
+        const std::size_t room = room_of(in, now);
+        if constexpr (Overwrites)
+            this->look_at_fresh(found.position, room, found.position + before, found.position + now.size);
+        this->resize(found, now, Debugs || Regions::checks_records ? room : 0);
+    }
+
+private:
+    [[nodiscard]] static auto allocation(const Regions& in, const Block& held) noexcept {
+        return in.space().allocation_for(bare_block<plain>(held));
+    }
+    [[nodiscard]] static std::size_t room_of(const Regions& in, const Block& held) noexcept {
+        return static_cast<std::size_t>(in.strategy().capacity(allocation(in, held)));
+    }
+    [[nodiscard]] static bool is_inside(const Regions& in, const Block& held) noexcept {
+        return in.space().contains(bare_block<plain>(held));
+    }
+    template <class Allocation>
+    [[nodiscard]] static std::size_t written_above([[maybe_unused]] const Regions& in,
+                                                   [[maybe_unused]] Allocation given) noexcept {
+        if constexpr (requires { in.strategy().cut_above(given); }) return in.strategy().cut_above(given);
+        else return 0;
+    }
+    [[nodiscard]] static bool is_in_order([[maybe_unused]] const Regions& in, [[maybe_unused]] const Block& held,
+                                          [[maybe_unused]] const record& found) noexcept {
+        if constexpr (requires { in.strategy().takes_back(allocation(in, held)); })
+            return in.strategy().takes_back(allocation(in, held)) || report_known(misuse::out_of_order, held, found);
+        else return true;
+    }
+
+    ALLOT_COLD ALLOT_NOINLINE void report_unknown(const Regions& in, const Block& held) const noexcept {
+        const auto intact = [&] {
+            if constexpr (Regions::checks_records) {
+                Block there = held;
+                there.size = 1;  // the size is not known
+                return in.is_sound(allocation(in, there));
+            }
+            return true;
+        };
+        report<OnMisuse>(this->classify(held, is_inside(in, held), intact), Model::position(held.address), held.size);
+    }
+    static bool report_known(misuse what, const Block& held, [[maybe_unused]] const record& found) noexcept {
+        block_history history;
+        if constexpr (Debugs) history = found.history();
+        report<OnMisuse>(what, Model::position(held.address), held.size, history);
+        return false;
+    }
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

@@ -1,0 +1,248 @@
+// Random calls and misuses of arenas with `hardening::checked`, against a model that knows all live blocks. No correct
+// call is reported, each misuse is reported once with its kind, and it changes nothing.
+#include "helpers.hpp"
+
+#include <allot/host/virtual_memory.hpp>
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+namespace {
+
+using namespace helpers;
+using allot::misuse;
+
+constexpr std::size_t capacity = 100'003;
+using some_growth = allot::growth::fixed<allot::growth_options{.step = 7001, .regions = 16}>;
+
+template <class Strategy, class Growth = allot::growth::none<>>
+struct on_host {
+    using arena_type = allot::arena<allot::host::heap, Strategy, Growth, checked, noted>;
+    static arena_type make(supply&) {
+        if constexpr (Growth::regions > 1) return arena_type{};
+        else return arena_type{{}, capacity};
+    }
+};
+template <class Strategy>
+struct in_place {
+    using arena_type = allot::arena<allot::host::virtual_memory, Strategy, allot::growth::contiguous<>, checked, noted>;
+    static arena_type make(supply&) { return arena_type{allot::host::virtual_memory{1 << 20}}; }
+};
+template <class Strategy, class Growth = allot::growth::none<>>
+struct on_handles {
+    using arena_type = allot::arena<handles<>, Strategy, Growth, checked, noted>;
+    static arena_type make(supply& from) {
+        if constexpr (Growth::regions > 1) return arena_type{handles<>{from}};
+        else return arena_type{handles<>{from}, capacity};
+    }
+};
+
+template <class Kind>
+class model {
+    using arena_type = typename Kind::arena_type;
+    using block_type = typename arena_type::block_type;
+    using linear = typename arena_type::address_model;
+    static constexpr auto order = arena_type::reclaims;
+
+public:
+    explicit model(unsigned seed) : random_{seed} { noted::take(); }
+
+    void run(int calls) {
+        for (int i = 0; i != calls; ++i) {
+            INFO("call ", i);
+            switch (below(8)) {
+                case 0:
+                case 1:
+                case 2:
+                case 3: allocate(); break;
+                case 4:
+                case 5: deallocate(); break;
+                case 6: resize(); break;
+                default: misuse_something();
+            }
+            if (i % 64 == 0) look();
+            if (i % 1024 == 1023) roll_back();
+            REQUIRE(noted::calls.empty());
+        }
+        while (!live_.empty()) deallocate();
+        look();
+        CHECK(noted::take().empty());
+    }
+
+private:
+    [[nodiscard]] std::size_t below(std::size_t n) { return random_() % n; }
+    [[nodiscard]] static std::size_t position(const block_type& block) { return linear::position(block.address); }
+
+    void allocate() {
+        const auto fresh = arena_.allocate({1 + below(below(4) == 0 ? 999 : 99), std::size_t{1} << below(5)});
+        if (fresh) live_.push_back(fresh);
+        else if constexpr (requires { arena_.reset(); }) forget_all();
+    }
+    void forget_all() {
+        if (order != allot::reclaim::never) return;
+        arena_.reset();
+        gone_ = std::exchange(live_, {});
+    }
+
+    /// The block that the strategy accepts next, or any.
+    [[nodiscard]] std::size_t next() {
+        return order == allot::reclaim::lifo   ? live_.size() - 1
+               : order == allot::reclaim::fifo ? 0
+                                               : below(live_.size());
+    }
+    void deallocate() {
+        if (live_.empty()) return;
+        const std::size_t which = next();
+        const block_type freed = live_[which];
+        block_type given = freed;
+        if (below(3) == 0) given.metadata.number = 0;  // constructed from an address and a size
+        CHECK(arena_.is_live(given));
+        arena_.deallocate(given);
+        CHECK_FALSE(arena_.is_live(freed));
+        live_.erase(live_.begin() + static_cast<std::ptrdiff_t>(which));
+        if (gone_.size() == 200) gone_.erase(gone_.begin());
+        gone_.push_back(freed);
+    }
+    void resize() {
+        if constexpr (requires(block_type b) { arena_.resize(b, 1); }) {
+            if (live_.empty()) return;
+            block_type& held = live_[next()];
+            const block_type before = held;
+            const std::size_t size = 1 + below(300);
+            if (!arena_.resize(held, size)) CHECK(held == before);
+            else if (held.size != before.size) expect(before, misuse::wrong_size);
+        }
+    }
+    void roll_back() {
+        if constexpr (allot::markable<typename arena_type::strategy_type>) {
+            const auto mark = arena_.mark();
+            const std::size_t before = live_.size();
+            for (int i = 0; i != 40; ++i)
+                if (const auto fresh = arena_.allocate({1 + below(60), 1})) live_.push_back(fresh);
+            arena_.rollback(mark);
+            for (; live_.size() != before; live_.pop_back()) CHECK_FALSE(arena_.is_live(live_.back()));
+        }
+    }
+
+    /// Exactly the blocks of the model are live.
+    void look() {
+        for (const auto& block : live_) {
+            CHECK(arena_.check(block));
+            CHECK(arena_.capacity(block) >= block.size);
+        }
+        for (const auto& block : gone_) CHECK_FALSE(arena_.is_live(block));
+    }
+
+    /// A wrong block is reported by each call, which changes nothing.
+    void expect(const block_type& wrong, misuse what) {
+        REQUIRE(noted::calls.empty());
+        CHECK_FALSE(arena_.is_live(wrong));
+        arena_.deallocate(wrong);
+        CHECK(noted::only(what, position(wrong), wrong.size));
+        CHECK(arena_.capacity(wrong) == 0);
+        CHECK(noted::only(what, position(wrong), wrong.size));
+        if constexpr (requires(block_type b) { arena_.resize(b, 1); }) {
+            block_type same = wrong;
+            CHECK_FALSE(arena_.resize(same, 8));
+            CHECK(noted::only(what, position(wrong), wrong.size));
+            CHECK(same == wrong);
+        }
+    }
+    [[nodiscard]] bool starts_block(const block_type& at) const {
+        for (const auto& block : live_)
+            if (block.address == at.address) return true;
+        return false;
+    }
+
+    void misuse_something() {
+        if (live_.empty()) return;
+        block_type wrong = live_[below(live_.size())];
+        switch (below(6)) {
+            case 0:
+                if (gone_.empty()) return;
+                wrong = gone_[below(gone_.size())];
+                return expect(wrong, arena_.owns(wrong) ? misuse::not_live : misuse::foreign_block);
+            case 1:
+                wrong.size = below(2) == 0 ? wrong.size + 1 + below(9999) : below(wrong.size);
+                if (below(3) == 0) wrong.metadata.number = 0;
+                return wrong.size == 0 ? void() : expect(wrong, misuse::wrong_size);
+            case 2:
+                wrong.address = linear::locate(wrong.address, 1 + below(wrong.size));
+                wrong.size = 1;
+                if (below(3) == 0) wrong.metadata.number = 0;
+                if (starts_block(wrong) || !arena_.owns(wrong)) return;
+                return expect(wrong, misuse::not_live);
+            case 3: {
+                const block_type& foreign = other_[below(other_.size())];
+                return expect(foreign, misuse::foreign_block);
+            }
+            case 4: {
+                const block_type& from = live_[below(live_.size())];
+                if (from.metadata == wrong.metadata) return;
+                wrong.metadata = from.metadata;
+                return expect(wrong, misuse::wrong_size);
+            }
+            default: return out_of_order(wrong);
+        }
+    }
+    void out_of_order(const block_type& wrong) {
+        if (order != allot::reclaim::lifo && order != allot::reclaim::fifo) return;
+        if (wrong == (order == allot::reclaim::lifo ? live_.back() : live_.front())) return;
+        arena_.deallocate(wrong);
+        CHECK(noted::only(misuse::out_of_order, position(wrong), wrong.size));
+        CHECK(arena_.is_live(wrong));
+    }
+
+    [[nodiscard]] std::vector<block_type> blocks_of_other() {
+        std::vector<block_type> blocks;
+        for (std::size_t i = 1; i != 20; ++i)
+            if (const auto block = others_.allocate({i, 1})) blocks.push_back(block);
+        for (auto& block : blocks)
+            if constexpr (requires { block.address.handle; }) block.address.handle += 1000;  // of another device
+        return blocks;
+    }
+
+    std::minstd_rand random_;
+    supply from_{}, from_other_{};
+    arena_type arena_ = Kind::make(from_), others_ = Kind::make(from_other_);
+    std::vector<block_type> live_, gone_, other_ = blocks_of_other();
+};
+
+}  // namespace
+
+TEST_CASE_TEMPLATE(
+    "checked: a model of all live blocks agrees", Kind, on_host<down>, on_host<up, some_growth>,
+    on_host<allot::stack<>>, on_host<allot::ring<>>,
+    on_host<allot::pool<allot::pool_options{.slot = 48, .count = 700, .align = 16}>>,
+    on_host<
+        allot::pool<allot::pool_options{.slot = 104, .count = 300, .align = 8, .store = allot::pool_store::bitmap}>>,
+    on_host<allot::best_fit<in_band>>, on_host<allot::best_fit<side_table>>,
+    on_host<allot::best_fit<in_band>, some_growth>, on_host<allot::best_fit<side_table>, some_growth>,
+    on_host<allot::deferred<allot::best_fit<in_band>>>, in_place<allot::best_fit<in_band>>,
+    in_place<allot::deferred<allot::best_fit<in_band>>>, on_handles<allot::best_fit<>>, on_handles<up, some_growth>,
+    on_handles<allot::best_fit<>, some_growth>) {
+    for (const unsigned seed : {1U, 2U}) model<Kind>{seed}.run(3000);
+}
+
+TEST_CASE("checked: 30,000 live blocks, and a moved arena keeps its records") {
+    noted::take();
+    using arena_type = allot::arena<allot::host::heap, allot::best_fit<in_band>, allot::growth::none<>, checked, noted>;
+    arena_type first{{}, 4'000'000};
+    std::vector<arena_type::block_type> blocks;
+    for (std::size_t i = 0; i != 30'000; ++i) {
+        blocks.push_back(first.allocate({1 + i % 91, 8}));
+        REQUIRE(blocks.back());
+    }
+    arena_type memory{std::move(first)};
+    std::minstd_rand random{5};
+    while (!blocks.empty()) {
+        auto& block = blocks[random() % blocks.size()];
+        if (blocks.size() % 2 == 0) block.metadata.number = 0;
+        memory.deallocate(block);
+        block = blocks.back();
+        blocks.pop_back();
+    }
+    CHECK(noted::take().empty());
+    CHECK(memory.allocate({3'999'000, 8}));
+}
