@@ -14,11 +14,11 @@
 //              │    b    │       │
 //              └─────────┴───────┴──► time
 //
-// Quality: `bound` is a proved lower bound on the cost. It is often below the least cost, because it lets memories
-// share the bytes of a buffer and treats the first memories as one. It counts at least the bytes that live at the same
-// time and exceed the first memory, at the cost of the second. The status is `optimal` only if the cost equals the
-// bound. The planner minimizes the number of unplaced buffers first, and the cost second. For this choice, buffers that
-// are together count as one.
+// Quality: `bound` is a proved lower bound on the cost. It treats the first memories as one, and ignores offsets: a
+// choice of buffers counts if no step has more bytes than fit. With an effort of at least 1000 and up to
+// `search_at_most` buffers, no buffer is split between memories; otherwise they may share its bytes. For networks, the
+// bound usually is the least cost. The status is `optimal` only if the cost equals the bound. The planner minimizes the
+// number of unplaced buffers first, and the cost second. For this choice, buffers that are together count as one.
 //
 // Exhaustive choice: the planner tries each choice of memories if there are at most 64 buffers, each fits
 // an allowed memory, and the number of choices is at most half of the effort and at most 75,000. The result is then

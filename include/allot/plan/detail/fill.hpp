@@ -66,10 +66,12 @@ public:
     memory_fill(const memory_fill&) = delete;  // its parts refer to each other
 
     /// Makes a plan of buffers of `list` and returns the spent effort. Preconditions: each buffer of `list` fits the
-    /// memory alone, has bytes, and is worth more than 0; fixed buffers do not collide.
+    /// memory alone, has bytes, and is worth more than 0; fixed buffers do not collide. `hint`: 1 for each buffer of a
+    /// choice to try first, or null.
     template <class Stop>
     constexpr std::uint64_t run(std::span<const std::uint32_t> list, fill_values values, std::uint64_t capacity,
-                                std::uint64_t align, std::uint64_t effort, Stop stop) noexcept {
+                                std::uint64_t align, std::uint64_t effort, Stop stop,
+                                const std::uint32_t* hint = nullptr) noexcept {
         candidates_.begin(list, values, capacity, align);
         choice_.begin();
         plan_.begin();
@@ -77,8 +79,10 @@ public:
         spent_ = 0;
         if (list.empty() || fits_whole(stop)) return spent_;
         most_ = candidates_.worth() - std::min(candidates_.price(*price_, effort), candidates_.worth());
-        if (is_searched_) fill_everywhere();
-        else pack_greedily(stop);
+        if (is_searched_) {
+            fill_everywhere();
+            if (hint != nullptr) pack_hint(hint, stop);
+        } else pack_greedily(stop);
         if (goes_on(stop)) improve(stop);
         return spent_;
     }
@@ -139,8 +143,7 @@ private:
     /// Tries to pack a choice that is worth more than the plan, with a limited number of search nodes. On success, the
     /// packing becomes the plan.
     template <class Stop>
-    [[nodiscard]] constexpr bool pack(Stop& stop) noexcept {
-        constexpr std::uint64_t patience = 2000;
+    [[nodiscard]] constexpr bool pack(Stop& stop, std::uint64_t patience = 2000) noexcept {
         if (choice_.worth() <= plan_.worth()) return false;
         const plan_problem chosen = problem_of(choice_.chosen());
         packing_search search{chosen, {workspace_, remember_}, part_.sizes()};
@@ -151,6 +154,12 @@ private:
         adopt();
         fill_everywhere();
         return true;
+    }
+    template <class Stop>
+    constexpr void pack_hint(const std::uint32_t* hint, Stop& stop) noexcept {
+        choice_.limit_to(0);
+        choice_.choose_these(hint);
+        static_cast<void>(pack(stop, effort_ / 16));
     }
     /// Fills holes with a part of the remaining effort, and with a small minimum for each candidate.
     constexpr void fill_everywhere() noexcept {

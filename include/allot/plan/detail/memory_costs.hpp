@@ -13,9 +13,9 @@
 #pragma once
 
 #include <allot/plan/bound.hpp>
+#include <allot/plan/detail/least_loss.hpp>
 #include <allot/plan/detail/loads.hpp>
 #include <allot/plan/detail/merge.hpp>
-#include <allot/plan/detail/section_prices.hpp>
 #include <allot/plan/memories_problem.hpp>
 
 #include <algorithm>
@@ -34,10 +34,12 @@ public:
                prices::space(most_sections(problem), buffers);
     }
     /// Workspace of each single function.
-    [[nodiscard]] static constexpr plan_space scratch_space(const plan_problem& problem) noexcept {
-        return plan_space{.u32 = 3 * std::max(most_lives(problem), problem.fixed.size()),
-                          .u64 = 2 * problem.buffers.size()} +
-               section_loads::space(most_sections(problem));
+    [[nodiscard]] static constexpr plan_space scratch_space(const plan_problem& problem,
+                                                            std::uint64_t effort) noexcept {
+        const std::size_t buffers = problem.buffers.size();
+        return max(plan_space{.u32 = 3 * std::max(most_lives(problem), problem.fixed.size()), .u64 = 2 * buffers} +
+                       section_loads::space(most_sections(problem)),
+                   plan_space{.u32 = buffers} + least_loss::space(problem, least_loss::states(effort, buffers)));
     }
 
     constexpr memory_costs(const merged_problem& merged, const plan_sizes& sizes, const memories_problem& given,
@@ -88,27 +90,28 @@ public:
     /// Returns a lower bound on the cost of every plan. For each k, it treats the first k memories as one and lets
     /// several memories share the bytes of a buffer. Buffers that are `together` count with their least size.
     [[nodiscard]] constexpr std::uint64_t bound(std::uint64_t effort, plan_workspace scratch) noexcept {
-        std::uint32_t* const list = scratch.cut_u32(count());
-        std::uint64_t sum = 0;
-        for (std::size_t i = 0; i != count(); ++i)
-            if (allowed_[i] != 0) sum += weight_[i] * memories()[0].cost;
-        std::uint64_t capacity = 0, mask = 0;
-        for (std::size_t m = 0; m + 1 < memories().size(); ++m) {
-            if (!checked_add(capacity, memories()[m].capacity, capacity)) capacity = ~std::uint64_t{0};
-            mask |= bit(m);
-            // Additional cost of a byte that is in none of the first m + 1 memories.
-            const std::uint64_t more = memories()[m + 1].cost - memories()[m].cost;
-            if (more == 0) continue;
-            std::size_t some = 0;
-            for (std::size_t i = 0; i != count(); ++i)
-                if ((allowed_[i] & mask) != 0) list[some++] = static_cast<std::uint32_t>(i);
-                else if (allowed_[i] != 0) sum += weight_[i] * more;
-            // Two buffers that are apart may have the same offsets in different memories.
-            const std::uint32_t sections = m == 0 ? where_.count() : where_.of_time();
-            sum += price_.run(
-                list, some, [&](std::uint32_t i) { return where_.least_size(i); },
-                [&](std::uint32_t i) { return (allowed_[i] & ~mask) == 0 ? prices::priceless : weight_[i] * more; },
-                capacity, sections, prices::iterations(1000, effort, some));
+        choices each{.list = scratch.cut_u32(count())};
+        std::uint64_t sum = unavoidable_cost();
+        for (memory_choice of; next(each, of, sum);) sum += price_of(of, effort);
+        return sum;
+    }
+    /// Returns a lower bound on the cost of every plan, at most `most`, in which no buffer is split. `known` is the
+    /// result of `bound`. With two memories, calls `keep(least_loss)` if it finds a choice of buffers by the loads.
+    /// Precondition: `least_loss::states` is not 0.
+    template <class Keep>
+    [[nodiscard]] constexpr std::uint64_t bound_by_choices(std::uint64_t known, std::uint64_t most,
+                                                           std::uint64_t effort, plan_workspace scratch,
+                                                           Keep keep) noexcept {
+        choices each{.list = scratch.cut_u32(count())};
+        const std::size_t states = least_loss::states(effort, given_->buffers.buffers.size());
+        std::uint64_t sum = unavoidable_cost();
+        for (memory_choice of; next(each, of, sum);) {
+            const std::uint64_t split = price_of(of, effort), others = known - split;
+            least_loss loss{where_, price_, given_->buffers, states, scratch};
+            const std::uint64_t least =
+                loss.run(of, most == least_loss::unlimited ? most : most - std::min(most, others));
+            if (memories().size() == 2 && loss.found()) keep(loss);
+            sum += least == least_loss::unlimited ? split : std::max(split, least);
         }
         return sum;
     }
@@ -135,6 +138,64 @@ public:
     static constexpr std::uint64_t bit(std::size_t memory) noexcept { return std::uint64_t{1} << memory; }
 
 private:
+    struct least_size {
+        const section_tree* where;
+        [[nodiscard]] constexpr std::uint64_t operator()(std::uint32_t i) const noexcept {
+            return where->least_size(i);
+        }
+    };
+    /// Additional cost of a buffer that is outside of the memories of `mask`.
+    struct cost_outside {
+        const memory_costs* of;
+        std::uint64_t mask, more;
+        [[nodiscard]] constexpr std::uint64_t operator()(std::uint32_t i) const noexcept {
+            return (of->allowed_[i] & ~mask) == 0 ? prices::priceless : of->weight_[i] * more;
+        }
+    };
+    using memory_choice = least_loss::choice<least_size, cost_outside>;
+    /// The choices that `next` makes: for each memory but the last, the buffers in it or in an earlier one.
+    struct choices {
+        std::uint32_t* list;
+        std::size_t memory = 0;
+        std::uint64_t capacity = 0, mask = 0;
+    };
+
+    /// Returns what all buffers cost in the first memory.
+    [[nodiscard]] constexpr std::uint64_t unavoidable_cost() const noexcept {
+        std::uint64_t sum = 0;
+        for (std::size_t i = 0; i != count(); ++i)
+            if (allowed_[i] != 0) sum += weight_[i] * memories()[0].cost;
+        return sum;
+    }
+    /// Makes the next choice, and adds the additional cost of buffers without a choice. Returns false at the end.
+    [[nodiscard]] constexpr bool next(choices& each, memory_choice& of, std::uint64_t& sum) const noexcept {
+        for (; each.memory + 1 < memories().size();) {
+            const std::size_t m = each.memory++;
+            if (!checked_add(each.capacity, memories()[m].capacity, each.capacity)) each.capacity = ~std::uint64_t{0};
+            each.mask |= bit(m);
+            // Additional cost of a byte that is in none of the first m + 1 memories.
+            const std::uint64_t more = memories()[m + 1].cost - memories()[m].cost;
+            if (more == 0) continue;
+            std::size_t some = 0;
+            for (std::size_t i = 0; i != count(); ++i)
+                if ((allowed_[i] & each.mask) != 0) each.list[some++] = static_cast<std::uint32_t>(i);
+                else if (allowed_[i] != 0) sum += weight_[i] * more;
+            // Two buffers that are apart may have the same offsets in different memories.
+            of = {{each.list, some},
+                  {&where_},
+                  {this, each.mask, more},
+                  each.capacity,
+                  m == 0 ? where_.count() : where_.of_time()};
+            return true;
+        }
+        return false;
+    }
+    /// Returns the bound by prices.
+    [[nodiscard]] constexpr std::uint64_t price_of(const memory_choice& of, std::uint64_t effort) noexcept {
+        return price_.run(of.list.data(), of.list.size(), of.size_of, of.value, of.capacity, of.sections,
+                          prices::iterations(1000, effort, of.list.size()));
+    }
+
     [[nodiscard]] static constexpr std::size_t most_sections(const plan_problem& problem) noexcept {
         return most_lives(problem) + problem.apart.size();
     }

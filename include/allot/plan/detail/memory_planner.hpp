@@ -26,10 +26,11 @@ public:
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem,
                                                     const memories_options& options) noexcept {
         const std::size_t buffers = problem.buffers.size();
-        plan_space work = max(memory_costs::scratch_space(problem),
-                              memory_fill::space(problem, is_searched(problem, options), options.remember));
+        const bool searched = is_searched(problem, options);
+        plan_space work = max(memory_costs::scratch_space(problem, searched ? options.effort : 0),
+                              memory_fill::space(problem, searched, options.remember));
         if (buffers <= most_assigned) work = max(work, memory_assignment::space(problem, options.remember));
-        return plan_space{.u32 = 3 * buffers, .u64 = 4 * buffers} + memory_costs::space(problem) + work;
+        return plan_space{.u32 = 4 * buffers, .u64 = 4 * buffers} + memory_costs::space(problem) + work;
     }
 
     constexpr memory_planner(const merged_problem& merged, const plan_sizes& sizes, const memories_problem& given,
@@ -38,6 +39,7 @@ public:
         list_ = workspace.cut_u32(count_);
         memory_ = workspace.cut_u32(count_);
         best_memory_ = workspace.cut_u32(count_);
+        is_cheapest_ = workspace.cut_u32(count_);
         value_ = workspace.cut_u64(count_);
         paid_ = workspace.cut_u64(count_);
         offset_ = workspace.cut_u64(count_);
@@ -67,6 +69,8 @@ public:
     constexpr void run(memories_summary& made, Watch& watch) noexcept {
         std::uint64_t spent = 0;
         bool stopped = false, first = true;
+        // The workspace was sized for the given problem. The merged problem may have fewer buffers.
+        const bool searched = is_searched(facts_.given().buffers, options_);
         const auto stop = [&] {
             return stopped = stopped || (!first && watch(memories_progress{made.cost, made.unplaced, made.bound}));
         };
@@ -76,8 +80,6 @@ public:
         };
         const auto fill_all = [&](std::uint64_t effort) {
             plan_workspace workspace = workspace_;
-            // The workspace was sized for the given problem. The merged problem may have fewer buffers.
-            const bool searched = is_searched(facts_.given().buffers, options_);
             memory_fill fill{facts_.problem(), facts_.sizes(), facts_.sections(), facts_.price(),
                              workspace,        searched,       options_.remember};
             spent += cascade(fill, effort, stop);
@@ -87,6 +89,7 @@ public:
             return (made.cost <= made.bound && made.unplaced == 0) || spent >= options_.effort || stop();
         };
         fill_all(0);
+        if (!is_done() && searched) raise_bound(made);
         const std::size_t all = facts_.given().buffers.buffers.size();
         if (!is_done() && all <= most_assigned && unholdable() == all)
             spent += assign(made, std::min((options_.effort - spent) / 2, most_choices), keep_best, stop);
@@ -137,6 +140,19 @@ private:
         return now;
     }
 
+    /// Raises the bound, and marks the cheapest choice of buffers by the loads alone, if it is known.
+    constexpr void raise_bound(memories_summary& made) noexcept {
+        if (least_loss::states(options_.effort, facts_.given().buffers.buffers.size()) == 0) return;
+        const std::uint64_t most = made.unplaced == 0 ? made.cost : least_loss::unlimited;
+        const std::uint64_t better =
+            facts_.bound_by_choices(made.bound, most, options_.effort, workspace_, [&](const least_loss& loss) {
+                for (std::size_t i = 0; i != count_; ++i) is_cheapest_[i] = 0;
+                loss.each([&](std::uint32_t i, bool is_in) { is_cheapest_[i] = is_in ? 1 : 0; });
+                cheapest_known_ = true;
+            });
+        made.bound = std::max(made.bound, better);
+    }
+
     // ---- every choice of memories ----------------------------------------------------------------------------------
 
     /// Tries each choice of memories if there are at most `effort` choices. Returns the spent effort.
@@ -174,7 +190,8 @@ private:
             const std::uint64_t priceless = price_candidates(m, list);
             const std::uint64_t left = effort - std::min(spent, effort);
             const std::uint64_t share = m + 2 >= memories().size() ? left : left / 2;
-            spent += fill.run(list, {value_, priceless}, memories()[m].capacity, memories()[m].align, share, stop);
+            spent += fill.run(list, {value_, priceless}, memories()[m].capacity, memories()[m].align, share, stop,
+                              m == 0 && cheapest_known_ ? is_cheapest_ : nullptr);
             for (const std::uint32_t i : list)
                 if (fill.placed(i)) {
                     memory_[i] = static_cast<std::uint32_t>(m);
@@ -243,10 +260,11 @@ private:
     memories_options options_;
     std::size_t count_;
     std::uint32_t *list_ = nullptr, *memory_ = nullptr, *best_memory_ = nullptr;
+    std::uint32_t* is_cheapest_ = nullptr;  // by buffer: 1 if the cheapest choice by loads has it in memory 0
     std::uint64_t *value_ = nullptr, *paid_ = nullptr, *offset_ = nullptr, *best_offset_ = nullptr;
     std::uint64_t nowhere_cost_ = 0;
     plan_workspace workspace_{};
-    bool is_impossible_ = false;
+    bool is_impossible_ = false, cheapest_known_ = false;
 };
 
 /// Returns a lower bound on the cost of every plan of a problem without pairs; 0 if the problem is invalid.

@@ -110,7 +110,34 @@ public:
             step -= step / (iterations / 7 + 1);
         }
         sum_up(best_);
+        best_bound_ = most;
         return std::max(unscaled(most), simple);
+    }
+
+    // ---- the best prices, scaled -----------------------------------------------------------------------------------
+
+    /// Returns the bound of the best prices.
+    [[nodiscard]] constexpr std::uint64_t best() const noexcept { return best_bound_; }
+    [[nodiscard]] constexpr std::uint64_t of_section(std::uint32_t section) const noexcept { return best_[section]; }
+    [[nodiscard]] constexpr std::uint64_t scaled_size(std::uint64_t size) const noexcept { return size >> size_shift_; }
+    /// How much the bound of the best prices rises if a buffer is in the memory, and if it is not.
+    struct reduced_cost {
+        std::uint64_t in, out;
+    };
+    [[nodiscard]] constexpr reduced_cost reduced(std::uint32_t buffer, std::uint64_t size,
+                                                 std::uint64_t value) const noexcept {
+        std::uint64_t paid = ~std::uint64_t{0};
+        static_cast<void>(checked_multiply(size >> size_shift_, price_of_byte(buffer), paid));
+        if (value == priceless) return {0, 0};
+        const std::uint64_t worth = scaled(value), least = std::min(paid, worth);
+        return {paid - least, worth - least};
+    }
+    /// Returns the value of a scaled bound.
+    [[nodiscard]] constexpr std::uint64_t unscaled(std::uint64_t bound) const noexcept {
+        if (value_shift_ >= 0) return (bound >> fraction) << value_shift_;
+        const unsigned shift = fraction + static_cast<unsigned>(-value_shift_);
+        // Rounds up, because a loss is an integer.
+        return (bound >> shift) + ((bound & ((std::uint64_t{1} << shift) - 1)) != 0 ? 1 : 0);
     }
 
     /// Returns the price of a buffer's bytes in 1024ths of its value, at most 4096.
@@ -218,12 +245,6 @@ private:
     [[nodiscard]] constexpr std::uint64_t scaled(std::uint64_t value) const noexcept {
         return (value_shift_ < 0 ? value << -value_shift_ : value >> value_shift_) << fraction;
     }
-    [[nodiscard]] constexpr std::uint64_t unscaled(std::uint64_t bound) const noexcept {
-        if (value_shift_ >= 0) return (bound >> fraction) << value_shift_;
-        const unsigned shift = fraction + static_cast<unsigned>(-value_shift_);
-        // Rounds up, because a loss is an integer.
-        return (bound >> shift) + ((bound & ((std::uint64_t{1} << shift) - 1)) != 0 ? 1 : 0);
-    }
     [[nodiscard]] constexpr std::uint64_t highest_price() const noexcept {
         return (std::uint64_t{1} << 62) / (std::uint64_t{sections_} + 1);
     }
@@ -254,6 +275,7 @@ private:
     const section_tree* where_;
     std::uint32_t* live_ = nullptr;  // buffers that live in one section
     std::uint64_t *price_ = nullptr, *best_ = nullptr, *load_ = nullptr, *sum_ = nullptr;
+    std::uint64_t best_bound_ = 0;
     std::uint32_t sections_ = 0;
     unsigned size_shift_ = 0;
     int value_shift_ = 0;
