@@ -34,7 +34,11 @@ module;
 #include <allot/inspect/export_vma.hpp>
 #include <allot/inspect/report.hpp>
 #include <allot/inspect/trace.hpp>
+#include <allot/plan/graph.hpp>
+#include <allot/plan/order_operators.hpp>
 #include <allot/plan/ranged.hpp>
+#include <allot/plan/share_bytes.hpp>
+#include <allot/plan/validate_graph.hpp>
 #include <allot/plan/validate_ranged.hpp>
 #include <allot/tensor/dlpack.hpp>
 #include <allot/tensor/dlpack_rows.hpp>
@@ -104,6 +108,7 @@ using allot::adopted_storage;
 using allot::adopted_tensor;
 using allot::agree_on;
 using allot::agreement;
+using allot::alias_kind;
 using allot::align_branch;
 using allot::align_down;
 using allot::align_up;
@@ -164,6 +169,7 @@ using allot::byte_count;
 using allot::cached;
 using allot::cached_options;
 using allot::cached_textures;
+using allot::check_graph;
 using allot::check_problem;
 using allot::checked_add;
 using allot::checked_align_up;
@@ -253,7 +259,15 @@ using allot::format_reading;
 using allot::format_refusal;
 using allot::from_dlpack;
 using allot::given_records;
+using allot::graph_alias;
+using allot::graph_error;
+using allot::graph_operator;
 using allot::graph_pool;
+using allot::graph_refusal;
+using allot::graph_sharing;
+using allot::graph_tensor;
+using allot::graph_violation;
+using allot::graph_violation_kind;
 using allot::growth_options;
 using allot::growth_policy;
 using allot::guard_options;
@@ -367,6 +381,10 @@ using allot::on_rank;
 using allot::one_page_group;
 using allot::operator*;
 using allot::operator+;
+using allot::operator_graph;
+using allot::operator_order;
+using allot::order_operators;
+using allot::order_options;
 using allot::ordered;
 using allot::ordered_options;
 using allot::own_blocks;
@@ -522,6 +540,7 @@ using allot::shape;
 using allot::shaped_device;
 using allot::sharded;
 using allot::sharded_metadata;
+using allot::share_bytes;
 using allot::share_rows;
 using allot::shared_row;
 using allot::shared_rows;
@@ -623,6 +642,7 @@ using allot::up_to;
 using allot::use;
 using allot::use_policies;
 using allot::validate;
+using allot::validate_graph;
 using allot::validate_mixed;
 using allot::validate_moves;
 using allot::validate_pages;

@@ -438,6 +438,74 @@ class Json(Formats):
             self.assertRegex(done.stderr, r"^\S+damaged.pte: [^\n]+\n$")
 
 
+class Graphs(Formats):
+    """Two branches, and a concatenation of their results."""
+
+    NETWORK = """network two
+tensor 0 100 float32 1x1x5x5 x
+tensor 1 900 float32 1x9x5x5 a
+tensor 2 900 float32 1x9x5x5 b
+tensor 3 900 float32 1x9x5x5 c
+tensor 4 100 float32 1x1x5x5 d
+tensor 5 100 float32 1x1x5x5 e
+tensor 6 200 float32 1x2x5x5 y
+tensor 7 200 float32 1x50 z
+input 0
+output 7
+step 0 Conv 0 -> 1
+step 1 Conv 0 -> 3
+step 2 Relu 1 -> 2
+step 3 Conv 2 -> 4
+step 4 Conv 3 -> 5
+step 5 Concat 4 5 -> 6
+step 6 Flatten 6 -> 7
+"""
+
+    def peaks(self, text, *arguments):
+        return json.loads(self.run_it("--json", *arguments, self.file("two.network", text)).stdout)["peak"]
+
+    def places(self, text):
+        path = self.file("two.network", text)
+        return {row["id"]: int(row["offset"]) for row in self.plan(path, "--order", "--in-place")[1]}
+
+    def test_peaks(self):
+        self.assertEqual(self.peaks(self.NETWORK), 900 * 3)                      # a, b and c
+        self.assertEqual(self.peaks(self.NETWORK, "--in-place"), 900 * 2 + 100)  # x, a and c
+        self.assertEqual(self.peaks(self.NETWORK, "--order"), 900 * 2 + 100)     # x, a and b
+        self.assertEqual(self.peaks(self.NETWORK, "--order", "--in-place"), 900 + 100 + 100)
+
+    def test_parts_of_a_concatenation_lie_in_it(self):
+        places = self.places(self.NETWORK)
+        self.assertEqual((places["4"] - places["6"], places["5"] - places["6"], places["7"] - places["6"]), (0, 100, 0))
+        self.assertEqual(places["1"], places["2"])
+
+    def test_parts_that_are_not_consecutive_are_copied(self):
+        rows = self.NETWORK.replace("1x2x5x5", "5x2x5x1").replace("1x1x5x5", "5x1x5x1")
+        places = self.places(rows)
+        for part in "45":
+            self.assertFalse(places["6"] < places[part] + 100 and places[part] < places["6"] + 200)
+
+    def test_the_network_in_the_new_order(self):
+        out = self.folder / "out.network"
+        path = self.file("two.network", self.NETWORK)
+        first = json.loads(self.run_it("--json", "--order", "--out", str(out), path).stdout)
+        again = json.loads(self.run_it("--json", str(out)).stdout)
+        self.assertEqual((first["peak"], first["given_bound"]), (again["peak"], 2700))
+        steps = [[line.split(" ", 2)[2] for line in text.splitlines() if line.startswith("step")]
+                 for text in (out.read_text(), self.NETWORK)]
+        self.assertNotEqual(*steps)
+        self.assertEqual(sorted(steps[0]), sorted(steps[1]))
+
+    def test_wrong_options(self):
+        table = self.table(HEAD + "\na,0,1,8\n")
+        network = self.file("two.network", self.NETWORK)
+        for arguments, reason in (
+                (("--order", table), "states no operators"),
+                (("--in-place", "--pages", "4", network), "cannot be given with --pages or --moves"),
+                (("--out", "x.network", network), "give --order")):
+            self.assertIn(reason, self.run_it(*arguments, exits_with=2).stderr)
+
+
 if __name__ == "__main__":
     check.PROGRAM = sys.argv[1]
     if "json" not in sys.argv[2:]:

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -67,6 +68,10 @@ struct input {
     std::vector<std::uint64_t> uses;                // by buffer: factor of its cost; empty: one each
     std::vector<allot::plan_access> accesses;       // if known
     std::optional<std::uint64_t> own_peak;          // bytes of the plan in the file
+    std::optional<std::uint64_t> given_bound;       // bytes that the given order needs if no tensors share bytes
+    std::vector<std::uint64_t> shift;               // by buffer, or empty: bytes before the tensor in its buffer
+    std::string network;                            // the network in the order of the plan
+    std::function<std::string(const std::vector<std::uint64_t>&)> run;  // runs a graph; returns the mistake, or ""
     std::vector<allot::plan_revival> revivals;
     std::vector<allot::plan_fixed> fixed;
     std::vector<allot::plan_pair> together, apart;

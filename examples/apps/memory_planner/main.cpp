@@ -5,6 +5,7 @@
 //
 // See `memory_planner --help`, and README.md for the formats.
 #include "formats.hpp"
+#include "graph_input.hpp"
 #include "page.hpp"
 #include "ranges.hpp"
 #include "task.hpp"
@@ -40,8 +41,12 @@ output is a table of their plans, and with --json a line for each.
                          row for each piece of its life
   --symbol NAME:LEAST:MOST   a symbol of the sizes of a table, and its values, such as in 4*batch*length + 64: the plan is
                          valid for all of them
+  --order                of a network: run the operators in an order with few live bytes
+  --in-place             of a network: outputs overwrite inputs that nothing reads later, and reshaped, split and joined
+                         tensors are views where their bytes are consecutive
   --budget SECONDS       time limit of the search for lower plans (default: a fixed effort of at most some seconds)
-  --out FILE             write the rows with the offset of each buffer and, with several memories, its memory
+  --out FILE             write the rows with the offset of each buffer and, with several memories, its memory; with
+                         --order, FILE.network is the network in the new order
   --svg FILE             write a picture: time across, addresses up, a rectangle for each buffer
   --html FILE            write the picture as a page: the pointer shows buffers, steps and live bytes
   --json                 print the result as one line of JSON, and the line of text on standard error
@@ -62,6 +67,10 @@ void write_file(const std::string& path, Write write) {
 }
 
 void write_out(std::ostream& out, const options& chosen, const input& given, const outcome& made) {
+    if (chosen.out.ends_with(".network")) {
+        out << given.network;
+        return;
+    }
     if (!chosen.out.ends_with(".json")) return write_table(out, given, made);
 #ifdef ALLOT_PLAN_JSON
     write_plan(out, given, made);
@@ -73,9 +82,16 @@ struct rejected : std::logic_error {
     using std::logic_error::logic_error;
 };
 
+[[nodiscard]] input read(const std::string& text, const std::string& path, const options& chosen) {
+    if (!chosen.order && !chosen.in_place) return read_input(text, path, chosen.symbols);
+    if (format_of(text, path) != file_format::network)
+        throw usage_error{path + " states no operators; --order and --in-place need a model or a network"};
+    return graph_input(text, path, chosen);
+}
+
 /// Reads a file, and applies the options.
 [[nodiscard]] input read_file(const std::string& path, const options& chosen) {
-    input given = read_input(demo::text_of(path), path, chosen.symbols);
+    input given = read(demo::text_of(path), path, chosen);
     apply(chosen, given);
     return given;
 }

@@ -24,7 +24,7 @@ struct options {
     std::vector<memory> memories;
     std::vector<symbol_range> symbols;
     std::optional<double> budget;  // seconds
-    bool moves = false, json = false, help = false;
+    bool moves = false, order = false, in_place = false, json = false, help = false;
 };
 
 using demo::usage_error;
@@ -122,6 +122,10 @@ using demo::usage_error;
             chosen.html = given.value();
         } else if (given.is_flag("--moves")) {
             chosen.moves = true;
+        } else if (given.is_flag("--order")) {
+            chosen.order = true;
+        } else if (given.is_flag("--in-place")) {
+            chosen.in_place = true;
         } else if (given.is_flag("--json")) {
             chosen.json = true;
         } else if (given.is_help()) {
@@ -137,6 +141,12 @@ using demo::usage_error;
         throw usage_error{"several files are given; --out, --svg and --html are for one file"};
     if (chosen.moves && chosen.memories.size() < 2)
         throw usage_error{"--moves needs several memories; give --memory for each"};
+    if ((chosen.order || chosen.in_place) && (chosen.pages || chosen.moves))
+        throw usage_error{"--order and --in-place cannot be given with --pages or --moves"};
+    if ((chosen.order || chosen.in_place) && !chosen.symbols.empty())
+        throw usage_error{"--order and --in-place cannot be given with --symbol"};
+    if (chosen.out.ends_with(".network") && !chosen.order && !chosen.in_place)
+        throw usage_error{"--out FILE.network writes the order of a network; give --order"};
     if (chosen.out.ends_with(".json") && (chosen.pages || chosen.moves))
         throw usage_error{"a plan in JSON has one offset for each buffer; with --pages or --moves, write a table"};
 #ifndef ALLOT_PLAN_JSON

@@ -84,6 +84,8 @@ inline void write_line(std::ostream& out, const input& given, const outcome& mad
         out << "; cost " << bytes(made.cost->cost) << ", lower bound " << bytes(made.cost->bound)
             << gap_text(made.cost->cost, made.cost->bound);
     if (made.moves) out << "; without moves " << bytes(made.moves->whole_cost);
+    if (given.given_bound)
+        out << "; the given order without shared bytes needs " << bytes(*given.given_bound) << " bytes";
     if (given.own_peak) out << "; the plan in the file has " << bytes(*given.own_peak) << " bytes";
     out << "; " << demo::fixed(made.seconds, 2) << " s\n";
 }
@@ -120,6 +122,7 @@ void write_json(std::ostream& out, const input& given, const outcome& made, More
         out << "]";
     }
     if (given.own_peak) out << ", \"own_peak\": " << *given.own_peak;
+    if (given.given_bound) out << ", \"given_bound\": " << *given.given_bound;
     out << ", \"memories\": [";
     for (std::size_t m = 0; m != given.memories.size(); ++m) {
         out << (m == 0 ? "" : ", ") << "{\"name\": " << demo::quoted(given.memories[m].name) << ", \"capacity\": ";
@@ -159,7 +162,11 @@ inline void write_table(std::ostream& out, const input& given, const outcome& ma
     for (const row& each : given.rows) {
         const bool is_paged = made.is_paged(each.buffer);
         out << each.text;
-        if (!made.offsets.empty()) out << ',' << (is_paged ? "" : std::to_string(made.offsets[each.buffer]));
+        if (!made.offsets.empty())
+            out << ','
+                << (is_paged ? ""
+                             : std::to_string(made.offsets[each.buffer] +
+                                              (given.shift.empty() ? 0 : given.shift[each.buffer])));
         if (made.pages) out << ',' << (is_paged ? list_of(made.pages->of(each.buffer)) : "");
         if (several) out << ',' << given.memories[given.memory_of[each.buffer]].name;
         out << '\n';

@@ -77,7 +77,12 @@ template <class Watch>
 
 /// Returns the mistake in the plan as a sentence; empty if it is valid.
 [[nodiscard]] inline std::string mistake_of(const input& given, const options& chosen, const outcome& made) {
-    return chosen.pages ? mistake_in_pages(given, made) : mistake_in(given, made);
+    if (chosen.pages) return mistake_in_pages(given, made);
+    if (std::string mistake = mistake_in(given, made); !mistake.empty() || !given.run || is_spread(given))
+        return mistake;
+    std::vector<std::uint64_t> offsets = made.offsets;
+    for (std::size_t i = 0; i != offsets.size(); ++i) offsets[i] += given.shift[i];
+    return given.run(offsets);
 }
 
 }  // namespace planner

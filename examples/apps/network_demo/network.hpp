@@ -26,7 +26,7 @@ namespace demo {
 
 struct tensor {
     std::size_t size = 0;  // bytes
-    std::string name;
+    std::string name, dtype, shape;
     bool is_input = false, is_output = false, is_read = false;
     std::size_t first = 0, last = 0;  // steps of its lifetime, both included
 };
@@ -157,6 +157,8 @@ private:
             refuse("the next tensor is " + std::to_string(net_.tensors.size()) + ", not " + fields_[1]);
         tensor fresh;
         fresh.size = number(fields_[2]);
+        fresh.dtype = fields_[3];
+        fresh.shape = fields_[4];
         fresh.name = fields_[5];
         // Half of the range, so that no later sum over tensors and gaps wraps.
         if (fresh.size > std::numeric_limits<std::size_t>::max() / 2 - bytes_)

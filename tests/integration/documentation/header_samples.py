@@ -94,6 +94,10 @@ GIVEN = {
     "page_cache/page_key.hpp": "unsigned tokens[16];\n", "page_cache/page_stack.hpp": "unsigned pages_of_this_machine = 5;\n",
     "plan/check.hpp": PROBLEM, "plan/moves.hpp": BUFFERS, "plan/memories.hpp": BUFFERS, "plan/replan.hpp": PROBLEM,
     "plan/summary.hpp": PROBLEM, "plan/mixed.hpp": BUFFERS,
+    "plan/order_operators.hpp": "const allot::operator_graph graph;\n",
+    "plan/share_bytes.hpp": "const allot::operator_graph graph;\nconst std::vector<std::uint32_t> order;\nconst std::size_t i = 0;\n",
+    "plan/validate_graph.hpp": "const allot::operator_graph graph;\nconst std::vector<std::uint32_t> order;\n"
+                               "const std::uint64_t capacity = 8;\nauto report = [](auto...) {};\n",
     "plan/guide.hpp": "std::vector<allot::pass_request> seen;\n",
     "plan/guided.hpp": "const int steps = 3;\nauto run = [](auto&) {};\n",
     "plan/ranged.hpp": HEAP, "plan/replan_at.hpp": STEPS, "plan/symbolic.hpp": HEAP + STEPS,

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSL-1.0
+// validate_graph: runs the operators of a graph with symbols instead of bytes, and checks that each one reads what it
+// expects, at the offsets of a plan.
+//
+//     std::vector<std::uint64_t> offsets;                                       // by tensor, for example of a plan
+//     const auto found = allot::validate_graph(graph, order, offsets, capacity);
+//     if (found.kind != allot::graph_violation_kind::none) report(found.what(), found.first, found.second);
+//
+//     memory    │ x, bytes 0 to 8        │ y, bytes 0 to 4 │            a map from addresses to contents
+//     operator  reads x: the contents at the offset of x must be those of x
+//               writes z: the contents at the offset of z are those of z; for a view, those of the viewed tensor
+//
+// An operator may change the bytes of a tensor that it reads only by an alias of kind `overwrite`, at the same offset.
+// The tensors that the caller reads must have their contents after the last operator.
+//
+// It shares no code with `order_operators` and `share_bytes`. It does not check that the peak is minimal.
+//
+// When to use: to check an order and the offsets of a graph from any source, before a program uses them.
+// When not to use: for buffers with lifetimes (validate.hpp).
+//
+// Complexity: O(n log n) for n runs of contents: one for each tensor, and one for each view in it.
+// Memory: about 100 bytes for each run on the heap. Throws the exceptions of the heap.
+// Thread safety: the function has no state.
+#pragma once
+
+#include <allot/plan/graph.hpp>
+
+#include <algorithm>
+#include <map>
+
+namespace allot {
+inline namespace v1 {
+
+/// Kind of a violation. `first` and `second` are the members of `graph_violation`.
+enum class graph_violation_kind : unsigned char {
+    none,         ///< The plan is valid.
+    bad_graph,    ///< The graph is invalid: `check_graph` returns the reason.
+    bad_order,    ///< The order does not contain each operator once. `first` is a position of the order.
+    no_offset,    ///< There are fewer or more offsets than tensors.
+    misaligned,   ///< The offset of tensor `first` is not a multiple of its alignment.
+    outside,      ///< Tensor `first` exceeds the capacity.
+    lost,         ///< Operator `first` reads tensor `second`, whose bytes contain something else.
+    overwritten,  ///< Operator `first` changes tensor `second` while it reads it, without an alias.
+    mixed,        ///< Operator `first` writes tensor `second` and another tensor to the same bytes.
+    output_lost,  ///< Tensor `first` is an output of the graph, and its bytes contain something else at the end.
+};
+
+/// Returns a human-readable description of the kind.
+[[nodiscard]] constexpr const char* to_string(graph_violation_kind kind) noexcept {
+    switch (kind) {
+        case graph_violation_kind::none: return "the plan is valid";
+        case graph_violation_kind::bad_graph: return "the graph is invalid";
+        case graph_violation_kind::bad_order: return "the order does not contain each operator once";
+        case graph_violation_kind::no_offset: return "the number of offsets is not the number of tensors";
+        case graph_violation_kind::misaligned: return "an offset is not a multiple of the alignment";
+        case graph_violation_kind::outside: return "a tensor exceeds the capacity";
+        case graph_violation_kind::lost: return "an operator reads bytes that contain something else";
+        case graph_violation_kind::overwritten: return "an operator changes a tensor while it reads it";
+        case graph_violation_kind::mixed: return "an operator writes two tensors to the same bytes";
+        case graph_violation_kind::output_lost: return "an output of the graph contains something else at the end";
+    }
+    return "unknown";
+}
+
+/// A violation: its kind, and the indices that it concerns.
+struct graph_violation {
+    graph_violation_kind kind = graph_violation_kind::none;  ///< Kind of the violation.
+    std::size_t first = 0;                                   ///< Index of an operator or a tensor.
+    std::size_t second = 0;                                  ///< Index of a tensor, or 0.
+
+    /// Returns a human-readable description of the kind.
+    [[nodiscard]] constexpr const char* what() const noexcept { return to_string(kind); }
+    /// Compares all members.
+    friend constexpr bool operator==(graph_violation, graph_violation) = default;
+};
+
+namespace detail {
+
+/// Runs a graph with symbols. A symbol is a byte of the tensor that it was first written to.
+class graph_simulation {
+public:
+    graph_simulation(const operator_graph& graph, std::span<const std::uint64_t> offsets)
+        : graph_{graph},
+          offsets_{offsets},
+          written_(graph.tensors.size()),
+          contents_(graph.tensors.size()),
+          aliases_(graph.tensors.size()) {
+        for (const graph_alias& alias : graph.aliases) {
+            aliases_[alias.part].push_back(alias);
+            if (alias.kind == alias_kind::view) aliases_[alias.whole].push_back(alias);
+        }
+    }
+
+    [[nodiscard]] graph_violation run(std::span<const std::uint32_t> order) {
+        using enum graph_violation_kind;
+        for (std::uint32_t i = 0; i != graph_.tensors.size(); ++i) {
+            if (!graph_.tensors[i].is_input) continue;
+            contents_[i] = {{0, graph_.tensors[i].size, i, 0}};
+            written_[i] = true;
+            store(i);
+        }
+        for (const std::uint32_t now : order)
+            if (const graph_violation found = execute(now); found.kind != none) return found;
+        for (std::size_t i = 0; i != graph_.tensors.size(); ++i)
+            if (graph_.tensors[i].is_output && !is_intact(i)) return {output_lost, i, 0};
+        return {};
+    }
+
+private:
+    struct symbols {
+        std::uint64_t at = 0, size = 0;  // in a tensor
+        std::uint32_t tensor = 0;        // that the symbols name
+        std::uint64_t byte = 0;          // first byte of it
+    };
+    struct cell {
+        std::uint64_t end = 0;
+        std::uint32_t tensor = 0;
+        std::uint64_t byte = 0;
+    };
+
+    [[nodiscard]] graph_violation execute(std::uint32_t now) {
+        using enum graph_violation_kind;
+        const graph_operator& each = graph_.operators[now];
+        for (const std::uint32_t tensor : each.reads)
+            if (!is_intact(tensor)) return {lost, now, tensor};
+        for (const std::uint32_t tensor : each.writes) {
+            compute(each, tensor);
+            store(tensor);
+        }
+        for (const std::uint32_t tensor : each.writes)
+            if (!is_intact(tensor)) return {mixed, now, tensor};
+        for (const std::uint32_t in : each.reads) {
+            if (is_intact(in)) continue;
+            for (const std::uint32_t out : each.writes)
+                if (meet(in, out) && !may_overwrite(in, out)) return {overwritten, now, in};
+        }
+        return {};
+    }
+    [[nodiscard]] bool meet(std::uint32_t a, std::uint32_t b) const noexcept {
+        return offsets_[a] < offsets_[b] + graph_.tensors[b].size && offsets_[b] < offsets_[a] + graph_.tensors[a].size;
+    }
+    [[nodiscard]] bool may_overwrite(std::uint32_t in, std::uint32_t out) const noexcept {
+        if (offsets_[in] != offsets_[out]) return false;
+        return std::ranges::any_of(aliases_[out], [&](const graph_alias& alias) {
+            return alias.kind == alias_kind::overwrite && alias.whole == in && alias.part == out;
+        });
+    }
+
+    /// Sets the contents that an operator gives to `out`: those of its views, else symbols of its own.
+    void compute(const graph_operator& by, std::uint32_t out) {
+        const auto is_read = [&](std::uint32_t tensor) { return std::ranges::count(by.reads, tensor) != 0; };
+        std::map<std::uint64_t, symbols> found;  // by their first byte in `out`
+        for (const graph_alias& alias : aliases_[out]) {
+            if (alias.kind != alias_kind::view) continue;
+            if (alias.part == out && is_read(alias.whole)) {
+                copy(alias.whole, alias.offset, graph_.tensors[out].size, 0, found);
+            } else if (alias.whole == out && is_read(alias.part)) {
+                copy(alias.part, 0, graph_.tensors[alias.part].size, alias.offset, found);
+            }
+        }
+        std::uint64_t done = 0;
+        std::vector<symbols>& made = contents_[out];
+        const auto own = [&](std::uint64_t end) {
+            if (done < end) made.push_back({done, end - done, out, done});
+        };
+        for (const auto& [at, each] : found) {
+            own(at);
+            made.push_back(each);
+            done = at + each.size;
+        }
+        own(graph_.tensors[out].size);
+        written_[out] = true;
+    }
+    /// Copies the symbols of bytes [from, from + size) of a tensor to `to` and the following bytes of another one.
+    void copy(std::uint32_t tensor, std::uint64_t from, std::uint64_t size, std::uint64_t to,
+              std::map<std::uint64_t, symbols>& target) const {
+        for (const symbols& each : contents_[tensor]) {
+            const std::uint64_t begin = std::max(each.at, from), end = std::min(each.at + each.size, from + size);
+            if (begin >= end) continue;
+            const std::uint64_t at = to + (begin - from);
+            target.insert_or_assign(at, symbols{at, end - begin, each.tensor, each.byte + (begin - each.at)});
+        }
+    }
+
+    /// Ends the cell that contains `at` there, and begins another one.
+    void split(std::uint64_t at) {
+        auto after = memory_.upper_bound(at);
+        if (after == memory_.begin()) return;
+        const auto has = std::prev(after);
+        const auto [end, tensor, byte] = has->second;
+        if (has->first == at || end <= at) return;
+        has->second.end = at;
+        memory_.emplace_hint(after, at, cell{end, tensor, byte + (at - has->first)});
+    }
+    void store(std::uint32_t tensor) {
+        for (const symbols& each : contents_[tensor]) {
+            if (each.size == 0) continue;
+            const std::uint64_t begin = offsets_[tensor] + each.at, end = begin + each.size;
+            split(begin);
+            split(end);
+            memory_.erase(memory_.lower_bound(begin), memory_.lower_bound(end));
+            memory_.emplace(begin, cell{end, each.tensor, each.byte});
+        }
+    }
+    /// Returns whether the bytes of a tensor contain what was written to it.
+    [[nodiscard]] bool is_intact(std::size_t tensor) const {
+        if (!written_[tensor]) return false;
+        for (const symbols& each : contents_[tensor]) {
+            std::uint64_t at = offsets_[tensor] + each.at;
+            const std::uint64_t end = at + each.size;
+            while (at < end) {
+                const auto after = memory_.upper_bound(at);
+                if (after == memory_.begin()) return false;
+                const auto& [begin, has] = *std::prev(after);
+                const std::uint64_t wanted = each.byte + (at - offsets_[tensor] - each.at);
+                if (has.end <= at || has.tensor != each.tensor || has.byte + (at - begin) != wanted) return false;
+                at = has.end;
+            }
+        }
+        return true;
+    }
+
+    operator_graph graph_;
+    std::span<const std::uint64_t> offsets_;
+    std::vector<bool> written_;                      // by tensor
+    std::vector<std::vector<symbols>> contents_;     // by tensor
+    std::vector<std::vector<graph_alias>> aliases_;  // by part, and views also by whole
+    std::map<std::uint64_t, cell> memory_;           // by first byte
+};
+
+}  // namespace detail
+
+/// Returns the first violation that it finds, or a violation of kind `none` if the plan is valid.
+///
+/// `order` has the indices of all operators, `offsets` the offset of each tensor. No tensor exceeds `capacity` bytes.
+[[nodiscard]] inline graph_violation validate_graph(const operator_graph& graph, std::span<const std::uint32_t> order,
+                                                    std::span<const std::uint64_t> offsets, std::uint64_t capacity) {
+    using enum graph_violation_kind;
+    if (const graph_error error = check_graph(graph); error.reason != graph_refusal::none)
+        return {bad_graph, error.which, 0};
+    if (offsets.size() != graph.tensors.size()) return {no_offset, offsets.size(), 0};
+    std::vector<bool> seen(graph.operators.size());
+    for (std::size_t i = 0; i != order.size(); ++i) {
+        if (order[i] >= seen.size() || seen[order[i]]) return {bad_order, i, 0};
+        seen[order[i]] = true;
+    }
+    if (order.size() != seen.size()) return {bad_order, order.size(), 0};
+    for (std::size_t i = 0; i != offsets.size(); ++i) {
+        const graph_tensor& tensor = graph.tensors[i];
+        if (offsets[i] % tensor.align != 0) return {misaligned, i, 0};
+        if (tensor.size > capacity || offsets[i] > capacity - tensor.size) return {outside, i, 0};
+    }
+    return detail::graph_simulation{graph, offsets}.run(order);
+}
+
+}  // namespace v1
+}  // namespace allot

@@ -1,0 +1,131 @@
+#include "graphs.hpp"
+
+#include <allot/plan/order_operators.hpp>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+/// Returns the most live bytes of a step, without aliases: a tensor lives from its operator to its last reader.
+std::uint64_t live_bytes(const allot::operator_graph& graph, const std::vector<std::uint32_t>& order) {
+    std::uint64_t most = 0;
+    for (std::size_t now = 0; now != order.size(); ++now) {
+        std::uint64_t live = 0;
+        for (std::uint32_t tensor = 0; tensor != graph.tensors.size(); ++tensor) {
+            std::size_t first = graph.tensors[tensor].is_input ? 0 : order.size(), last = 0;
+            bool is_used = graph.tensors[tensor].is_output;
+            for (std::size_t at = 0; at != order.size(); ++at) {
+                const auto& each = graph.operators[order[at]];
+                if (std::ranges::count(each.writes, tensor) != 0) first = last = at, is_used = true;
+                if (std::ranges::count(each.reads, tensor) != 0) last = at, is_used = true;
+            }
+            if (graph.tensors[tensor].is_output) last = order.size() - 1;
+            if (is_used && first <= now && now <= last) live += graph.tensors[tensor].size;
+        }
+        most = std::max(most, live);
+    }
+    return most;
+}
+
+bool can_run(const allot::operator_graph& graph, const std::vector<std::uint32_t>& order) {
+    std::vector<bool> written;
+    for (const allot::graph_tensor& each : graph.tensors) written.push_back(each.is_input);
+    std::vector<bool> done(graph.operators.size());
+    for (const std::uint32_t now : order) {
+        if (done[now]) return false;
+        done[now] = true;
+        for (const std::uint32_t tensor : graph.operators[now].reads)
+            if (!written[tensor]) return false;
+        for (const std::uint32_t tensor : graph.operators[now].writes) written[tensor] = true;
+    }
+    return order.size() == done.size();
+}
+
+/// Returns the lowest `cost(order)` of all orders that can run.
+template <class Cost>
+std::uint64_t lowest(const allot::operator_graph& graph, Cost cost) {
+    std::vector<std::uint32_t> order(graph.operators.size());
+    for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
+    std::uint64_t best = ~std::uint64_t{0};
+    do
+        if (can_run(graph, order)) best = std::min(best, cost(order));
+    while (std::ranges::next_permutation(order).found);
+    return best;
+}
+
+}  // namespace
+
+TEST_CASE("order_operators: the example of the header") {
+    graphs::owner made;
+    const auto a = made.add_tensor(10), b = made.add_tensor(90), c = made.add_tensor(10), d = made.add_tensor(90),
+               e = made.add_tensor(10), f = made.add_tensor(1);
+    made.tensors[f].is_output = true;
+    made.add_operator({}, {a});
+    made.add_operator({a}, {b});
+    made.add_operator({a}, {d});
+    made.add_operator({b}, {c});
+    made.add_operator({d}, {e});
+    made.add_operator({c, e}, {f});
+    const auto chosen = allot::order_operators(made.view());
+    CHECK(chosen.given_peak == 190);
+    CHECK(chosen.peak == 110);
+    CHECK(chosen.is_optimal);
+    CHECK(can_run(made.view(), chosen.order));
+}
+
+TEST_CASE("order_operators: the order has the lowest peak of all orders, without aliases") {
+    std::mt19937 random{1};
+    std::size_t better = 0;
+    for (int round = 0; round != 150; ++round) {
+        graphs::owner made = graphs::random_graph(random, 1 + random() % 6);
+        made.aliases.clear();
+        const allot::operator_graph graph = made.view();
+        REQUIRE(allot::check_graph(graph) == allot::graph_error{});
+        const auto chosen = allot::order_operators(graph);
+        REQUIRE(can_run(graph, chosen.order));
+        CHECK(chosen.is_optimal);
+        CHECK(live_bytes(graph, chosen.order) == chosen.peak);
+        CHECK(lowest(graph, [&](const auto& order) { return live_bytes(graph, order); }) == chosen.peak);
+        better += chosen.peak < chosen.given_peak ? 1 : 0;
+    }
+    CHECK(better > 5);
+}
+
+TEST_CASE("order_operators: the order has the lowest peak of all orders, with aliases") {
+    std::mt19937 random{2};
+    for (int round = 0; round != 150; ++round) {
+        const graphs::owner made = graphs::random_graph(random, 1 + random() % 6);
+        const allot::operator_graph graph = made.view();
+        const allot::detail::order_model model{graph};
+        const auto chosen = allot::order_operators(graph);
+        REQUIRE(can_run(graph, chosen.order));
+        CHECK(lowest(graph, [&](const auto& order) { return model.peak_of(order); }) == chosen.peak);
+    }
+}
+
+TEST_CASE("order_operators: any effort gives an order that can run and is not worse than the given one") {
+    std::mt19937 random{3};
+    for (int round = 0; round != 40; ++round) {
+        const graphs::owner made = graphs::random_graph(random, 60);
+        const allot::operator_graph graph = made.view();
+        std::uint64_t proved = ~std::uint64_t{0};
+        for (const std::uint64_t effort : {std::uint64_t{200'000}, std::uint64_t{2'000}, std::uint64_t{0}}) {
+            const auto chosen = allot::order_operators(graph, {.effort = effort});
+            REQUIRE(can_run(graph, chosen.order));
+            CHECK(chosen.peak <= chosen.given_peak);
+            if (chosen.is_optimal && proved == ~std::uint64_t{0}) proved = chosen.peak;
+            if (chosen.is_optimal) CHECK(chosen.peak == proved);
+            else if (proved != ~std::uint64_t{0}) CHECK(chosen.peak >= proved);
+        }
+    }
+}
+
+TEST_CASE("order_operators: a graph without operators has an empty order") {
+    graphs::owner made;
+    made.add_tensor(8);
+    made.tensors[0].is_input = made.tensors[0].is_output = true;
+    const auto chosen = allot::order_operators(made.view());
+    CHECK(chosen.order.empty());
+    CHECK(chosen.peak == 8);
+    CHECK(chosen.is_optimal);
+}
