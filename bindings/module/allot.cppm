@@ -37,6 +37,7 @@ module;
 #include <allot/plan/graph.hpp>
 #include <allot/plan/order_operators.hpp>
 #include <allot/plan/ranged.hpp>
+#include <allot/plan/recompute_tensors.hpp>
 #include <allot/plan/share_bytes.hpp>
 #include <allot/plan/validate_graph.hpp>
 #include <allot/plan/validate_ranged.hpp>
@@ -363,6 +364,7 @@ using allot::moves_violation;
 using allot::moves_violation_kind;
 using allot::naive;
 using allot::naive_metadata;
+using allot::never_repeated;
 using allot::no_bound;
 using allot::no_error;
 using allot::no_lock;
@@ -488,6 +490,8 @@ using allot::read_snapshot;
 using allot::read_trace;
 using allot::reallocate;
 using allot::reclaim;
+using allot::recompute_tensors;
+using allot::recomputed_graph;
 using allot::refusal;
 using allot::region;
 using allot::region_of;

@@ -90,7 +90,7 @@ private:
 };
 
 /// Begins and ends access to the buffer of a descriptor. Fails with EINVAL for a negative descriptor. Also suitable for
-/// buffers from other sources: `allot::dma::cpu_access access{allot::dma::buffer_sync{descriptor,
+/// buffers from other sources: `allot::dma::cpu_access reading{allot::dma::buffer_sync{descriptor,
 /// allot::dma::cpu_use::read}};`
 struct buffer_sync {
     int descriptor;  ///< Descriptor of the buffer.

@@ -37,7 +37,7 @@ inline namespace v1 {
 
 /// Options of `order_operators`.
 struct order_options {
-    /// Limit on the number of operators that the search tries in all states. The default takes about a second.
+    /// Limit on the number of operators that the search tries in all states. The default takes up to half a second.
     std::uint64_t effort = 500'000;
 };
 
