@@ -8,6 +8,7 @@
 // and an error ends the program. "greedy by size" is a peer (examples/apps/memory_advisor/rules.hpp) on the same
 // machine in the same run. Times below a second are the best of three.
 #include "plan_instances.hpp"
+#include "transformers.hpp"
 
 #include "../examples/apps/memory_advisor/rules.hpp"
 #include "../examples/apps/memory_planner/paging.hpp"
@@ -15,6 +16,8 @@
 #ifdef ALLOT_PLAN_JSON
 #include "../examples/apps/memory_planner/problem.hpp"
 #endif
+
+#include <allot/plan/validate_ranged.hpp>
 
 #include <chrono>
 #include <cmath>
@@ -331,6 +334,51 @@ const std::map<std::string, published> minimalloc{
     {"G", {1048576, 2418688, 6805504}}, {"H", {1048576, 1856512, 6157312}},  {"I", {1048576, 11079680, 23019520}},
     {"J", {1020928, 487424, 2212864}},  {"K", {1048576, 28837888, 44636160}}};
 
+/// Plans a graph for all values of its symbols, and compares it with a plan for each of some values.
+void symbols_row(transformers::graph of) {
+    const allot::ranged_problem problem = of.problem();
+    double seconds = 0;
+    const auto made = timed(seconds, [&] { return allot::plan_ranged(problem); });
+    if (!made) throw std::runtime_error{of.name + ": " + made.error().what()};
+    if (const auto found = allot::validate_ranged(problem, *made); found.kind != allot::ranged_violation_kind::none)
+        throw std::logic_error{of.name + ": " + found.what()};
+    std::string ranges;
+    for (std::size_t i = 0; i != of.symbols.size(); ++i)
+        ranges += (i == 0 ? "" : ", ") + of.symbols[i] + ' ' + std::to_string(of.least[i]) + " to " +
+                  std::to_string(of.most[i]);
+    std::uint64_t excess = 0;
+    for (const allot::ranged_piece& each : made->pieces) excess = std::max(excess, each.excess);
+    char proved[32] = "not proved";
+    if (excess != allot::ranged_piece::unproved)
+        std::snprintf(proved, sizeof proved, "%.1f %%", static_cast<double>(excess) / 10);
+
+    constexpr int samples = 40;
+    std::mt19937 random{1};
+    double most = 0, sum = 0, bounds = 0, placing = 0;
+    std::vector<allot::plan_place> places(of.buffers.size());
+    for (int i = 0; i != samples; ++i) {
+        std::vector<std::uint64_t> values;
+        for (std::size_t k = 0; k != of.most.size(); ++k) {  // corners first, then small and large values alike
+            const double share = i < 8 ? static_cast<double>(i >> k & 1) : static_cast<double>(random() % 1001) / 1000;
+            values.push_back(static_cast<std::uint64_t>(std::pow(static_cast<double>(of.most[k]), share) + 0.5));
+        }
+        std::uint64_t peak = 0;
+        double once = 0;
+        peak = timed(once, [&] { return made->place(values, places).value(); });
+        buffers alone;
+        for (std::size_t k = 0; k != places.size(); ++k)
+            alone.push_back({places[k].size, of.buffers[k].live, of.buffers[k].align});
+        const std::uint64_t best = allot::plan({.buffers = alone}).value().peak;
+        most = std::max(most, ratio(peak, best));
+        sum += ratio(peak, best) / samples;
+        bounds += ratio(made->peak, best) / samples;
+        placing += once / samples;
+    }
+    std::printf("| %s | %s | %zu | %zu | %zu | %.2f s | %s | %.4f | %.4f | %.1f | %.1f µs |\n", of.name.c_str(),
+                ranges.c_str(), of.buffers.size(), made->pieces.size(), made->orders.size(), seconds, proved, sum, most,
+                bounds, placing * 1e6);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -416,6 +464,11 @@ int main(int argc, char** argv) try {
     mixed_row("scattered", {{"scattered", instances::scattered(2, 60'000, 100, 100'000)}}, 4096);
     for (const fs::path& file : data.files("idealloc", ".csv"))
         mixed_row(file.stem().string(), {instances::read(file)}, 65'536);
+
+    title("Transformers, all values of their symbols, beside 40 plans for one value each (target: at most 1.05)",
+          "| graph | symbols | buffers | pieces | orders | time | proved above the bound | mean ratio | most | "
+          "bytes for the largest values, mean ratio | `place` |");
+    for (transformers::graph& each : transformers::all()) symbols_row(std::move(each));
 
 #ifdef ALLOT_PLAN_JSON
     title("Captures of compilers, with their constraints",
