@@ -17,6 +17,8 @@
 #include "../examples/apps/memory_planner/problem.hpp"
 #endif
 
+#include <allot/plan/queues.hpp>
+#include <allot/plan/validate_queues.hpp>
 #include <allot/plan/validate_ranged.hpp>
 
 #include <chrono>
@@ -379,6 +381,81 @@ void symbols_row(transformers::graph of) {
                 bounds, placing * 1e6);
 }
 
+/// The operators of a network on several queues: an operator follows the first one that it reads from if that one is the
+/// last of its queue, and takes the queue with the fewest operators otherwise.
+class queued_network {
+public:
+    queued_network(const planner::input& of, std::size_t queues) {
+        for (const allot::plan_buffer& each : of.buffers) buffers_.push_back({each.size, each.align});
+        std::map<std::int64_t, std::vector<allot::plan_access>> steps;
+        for (const allot::plan_access& each : of.accesses) steps[each.step].push_back(each);
+        constexpr std::size_t none = ~std::size_t{0};
+        std::vector<std::size_t> last(queues, none), load(queues), writer(buffers_.size(), none);
+        for (const auto& [step, accesses] : steps) {
+            const std::size_t now = queues_.size();
+            std::size_t queue = none;
+            for (const allot::plan_access& each : accesses)
+                if (const std::size_t from = writer[each.buffer];
+                    from != none && queue == none && last[queues_[from]] == from)
+                    queue = queues_[from];
+            if (queue == none)
+                queue = static_cast<std::size_t>(std::min_element(load.begin(), load.end()) - load.begin());
+            for (const allot::plan_access& each : accesses) {
+                uses_.push_back({each.buffer, now});
+                if (const std::size_t from = writer[each.buffer]; from != none && queues_[from] != queue)
+                    waits_.push_back({now, from});
+            }
+            for (const allot::plan_access& each : accesses)
+                if (each.writes) writer[each.buffer] = now;
+            queues_.push_back(queue);
+            last[queue] = now;
+            ++load[queue];
+        }
+    }
+    [[nodiscard]] allot::queued_plan plan(std::span<const std::size_t> queues, double& seconds) const {
+        const allot::queued_problem problem{buffers_, queues, waits_, uses_};
+        auto made = timed(seconds, [&] { return allot::plan_queues(problem); });
+        if (!made) throw std::runtime_error{made.error().what()};
+        if (allot::validate_queues(problem, *made, made->peak).kind != allot::queued_violation_kind::none)
+            throw std::logic_error{"the plan is invalid"};
+        return *std::move(made);
+    }
+    [[nodiscard]] const std::vector<std::size_t>& queues() const { return queues_; }
+    /// Returns the sum of the plans of all queues, each with the buffers that it uses first.
+    [[nodiscard]] std::uint64_t separate() const {
+        std::vector<std::size_t> first(buffers_.size(), queues_.size());
+        for (const allot::queued_use& each : uses_) first[each.buffer] = std::min(first[each.buffer], each.operation);
+        std::uint64_t sum = 0;
+        for (std::size_t queue = 0; queue <= *std::max_element(queues_.begin(), queues_.end()); ++queue) {
+            std::vector<allot::queued_buffer> mine = buffers_;
+            for (std::size_t i = 0; i != mine.size(); ++i)
+                if (first[i] == queues_.size() || queues_[first[i]] != queue) mine[i].size = 0;
+            sum += allot::plan_queues({mine, queues_, waits_, uses_}).value().peak;
+        }
+        return sum;
+    }
+
+private:
+    std::vector<allot::queued_buffer> buffers_;
+    std::vector<std::size_t> queues_;
+    std::vector<allot::queue_wait> waits_;
+    std::vector<allot::queued_use> uses_;
+};
+
+void queues_row(const fs::path& file, std::size_t queues) {
+    const planner::input of =
+        planner::input_of(demo::network_reader{file.string()}.read(demo::text_of(file.string())), file.string());
+    const queued_network network{of, queues};
+    double seconds = 0, unused = 0;
+    const allot::queued_plan made = network.plan(network.queues(), seconds);
+    const std::vector<std::size_t> one(network.queues().size(), 0);
+    const std::uint64_t alone = network.plan(one, unused).peak;
+    const auto kib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / 1024; };
+    std::printf("| %s | %zu | %zu | %.0f | %.4f | %s | %.0f | %.0f | %.3f s |\n", file.stem().c_str(), queues,
+                of.buffers.size(), kib(made.peak), ratio(made.peak, made.bound), allot::to_string(made.status),
+                kib(alone), kib(network.separate()), seconds);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -469,6 +546,11 @@ int main(int argc, char** argv) try {
           "| graph | symbols | buffers | pieces | orders | time | proved above the bound | mean ratio | most | "
           "bytes for the largest values, mean ratio | `place` |");
     for (transformers::graph& each : transformers::all()) symbols_row(std::move(each));
+
+    title("Operators on several queues, in KiB: one plan, beside one queue and beside a memory for each queue",
+          "| network | queues | buffers | peak | peak / bound | status | one queue | separate memories | time |");
+    for (const fs::path& file : instances::files_in("examples/apps/network_demo", ".network"))
+        for (const std::size_t queues : {2, 4}) queues_row(file, queues);
 
 #ifdef ALLOT_PLAN_JSON
     title("Captures of compilers, with their constraints",

@@ -57,7 +57,8 @@ struct attention {
         const std::size_t normal = of.add({input}, wide(queries, with.hidden));
         const std::size_t from = source == input ? normal : source;
         const std::size_t query = of.add({normal}, wide(queries, with.hidden));
-        const std::size_t key = of.add({from}, wide(keys, with.hidden)), value = of.add({from}, wide(keys, with.hidden));
+        const std::size_t key = of.add({from}, wide(keys, with.hidden)),
+                          value = of.add({from}, wide(keys, with.hidden));
         if (keeps) of.keep(key), of.keep(value);
         const std::size_t query_heads = of.add({query}, wide(queries, with.hidden));
         const std::size_t key_heads = of.add({key}, wide(keys, with.hidden));
@@ -88,8 +89,7 @@ struct attention {
     const attention layer{made, with, b, s, s};
     const std::size_t ids = made.add({}, {b, s, 8}), mask = made.add({}, {b, s, 4});
     std::size_t value = made.add({ids}, {b, s, 4 * with.hidden});
-    for (unsigned i = 0; i != with.layers; ++i)
-        value = layer.add_feed_forward(layer.add(value, mask, value, keeps));
+    for (unsigned i = 0; i != with.layers; ++i) value = layer.add_feed_forward(layer.add(value, mask, value, keeps));
     made.keep(with.vocabulary == 0 ? value : made.add({value}, {b, s, 4 * with.vocabulary}));
     return made;
 }
@@ -103,8 +103,7 @@ struct attention {
     std::vector<std::size_t> caches;
     for (unsigned i = 0; i != with.layers; ++i) caches.push_back(made.add({}, {b, past, 8 * with.hidden}));
     std::size_t value = made.add({ids}, {b, 4 * with.hidden});
-    for (unsigned i = 0; i != with.layers; ++i)
-        value = layer.add_feed_forward(layer.add(value, mask, caches[i], true));
+    for (unsigned i = 0; i != with.layers; ++i) value = layer.add_feed_forward(layer.add(value, mask, caches[i], true));
     made.keep(value);
     return made;
 }
@@ -136,7 +135,8 @@ struct attention {
     made.push_back(one_stack("BERT large", {.layers = 24, .heads = 16, .hidden = 1024, .inner = 4096}, 16, 512, false));
     made.push_back(one_stack("GPT-2, prefill", {.vocabulary = 50257}, 8, 1024, true));
     made.push_back(decode("GPT-2, one token", {}, 8, 1023));
-    made.push_back(one_stack("ViT large, patches", {.layers = 24, .heads = 16, .hidden = 1024, .inner = 4096}, 32, 1025, false));
+    made.push_back(
+        one_stack("ViT large, patches", {.layers = 24, .heads = 16, .hidden = 1024, .inner = 4096}, 32, 1025, false));
     made.push_back(two_stacks("T5 base", {}, 8, 512));
     return made;
 }

@@ -36,10 +36,13 @@ module;
 #include <allot/inspect/trace.hpp>
 #include <allot/plan/graph.hpp>
 #include <allot/plan/order_operators.hpp>
+#include <allot/plan/queued_problem.hpp>
+#include <allot/plan/queues.hpp>
 #include <allot/plan/ranged.hpp>
 #include <allot/plan/recompute_tensors.hpp>
 #include <allot/plan/share_bytes.hpp>
 #include <allot/plan/validate_graph.hpp>
+#include <allot/plan/validate_queues.hpp>
 #include <allot/plan/validate_ranged.hpp>
 #include <allot/tensor/dlpack.hpp>
 #include <allot/tensor/dlpack_rows.hpp>
@@ -445,6 +448,7 @@ using allot::plan_piece;
 using allot::plan_place;
 using allot::plan_problem;
 using allot::plan_progress;
+using allot::plan_queues;
 using allot::plan_ranged;
 using allot::plan_refusal;
 using allot::plan_reserved;
@@ -476,6 +480,13 @@ using allot::processor_by_stack;
 using allot::quarantine_options;
 using allot::quarantined;
 using allot::queue_id;
+using allot::queue_wait;
+using allot::queued_buffer;
+using allot::queued_plan;
+using allot::queued_problem;
+using allot::queued_use;
+using allot::queued_violation;
+using allot::queued_violation_kind;
 using allot::ranged_options;
 using allot::ranged_piece;
 using allot::ranged_plan;
@@ -651,6 +662,7 @@ using allot::validate_mixed;
 using allot::validate_moves;
 using allot::validate_pages;
 using allot::validate_pages_space;
+using allot::validate_queues;
 using allot::validate_ranged;
 using allot::validate_space;
 using allot::view;
