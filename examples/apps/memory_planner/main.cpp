@@ -4,6 +4,7 @@
 //     memory_planner --capacity 1MiB --out plan.csv --svg plan.svg buffers.csv
 //
 // See `memory_planner --help`, and README.md for the formats.
+#include "certificate.hpp"
 #include "formats.hpp"
 #include "graph_input.hpp"
 #include "page.hpp"
@@ -49,6 +50,7 @@ output is a table of their plans, and with --json a line for each.
                          --order, FILE.network is the network in the new order
   --svg FILE             write a picture: time across, addresses up, a rectangle for each buffer
   --html FILE            write the picture as a page: the pointer shows buffers, steps and live bytes
+  --certificate FILE     write the plan and the proof of its lower bound, for check_certificate.py
   --json                 print the result as one line of JSON, and the line of text on standard error
   --help                 print this text
 
@@ -123,11 +125,13 @@ void write_no_room(const no_room& reason, const input& given, bool json) {
 
 /// Plans for all values of symbols. Returns the plan, and its time in seconds.
 [[nodiscard]] std::pair<std::unique_ptr<ranges>, double> plan_ranges(const options& chosen, const input& given) {
-    if (given.chooses || chosen.pages || chosen.moves || chosen.budget || !(chosen.svg + chosen.html).empty() ||
+    if (given.chooses || chosen.pages || chosen.moves || chosen.budget ||
+        !(chosen.svg + chosen.html + chosen.certificate).empty() ||
         (!chosen.out.empty() && !chosen.out.ends_with(".json")))
-        throw usage_error{given.path +
-                          " has sizes with symbols; --pages, --moves, --budget, --svg, --html and several memories "
-                          "cannot be used with it, and --out needs a name that ends in .json"};
+        throw usage_error{
+            given.path +
+            " has sizes with symbols; --pages, --moves, --budget, --svg, --html, --certificate and several "
+            "memories cannot be used with it, and --out needs a name that ends in .json"};
     const auto begin = std::chrono::steady_clock::now();
     auto made = std::make_unique<ranges>(given);
     if (const std::string mistake = made->mistake(); !mistake.empty())
@@ -158,6 +162,11 @@ void write_no_room(const no_room& reason, const input& given, bool json) {
         if (!chosen.svg.empty()) write_file(chosen.svg, [&](std::ostream& out) { picture{given, made}.write(out); });
         if (!chosen.html.empty())
             write_file(chosen.html, [&](std::ostream& out) { page{given, made, why}.write(out); });
+        if (!chosen.certificate.empty()) {
+            if (is_spread(given))
+                throw usage_error{given.path + " has a choice of memories, for which no certificate exists"};
+            write_file(chosen.certificate, [&](std::ostream& out) { certificate{given, made}.write(out); });
+        }
         if (!chosen.out.empty() && made.fits())
             write_file(chosen.out, [&](std::ostream& out) { write_out(out, chosen, given, made); });
         write_line(chosen.json ? std::cerr : std::cout, given, made);

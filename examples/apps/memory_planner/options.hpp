@@ -17,7 +17,7 @@
 namespace planner {
 
 struct options {
-    std::string file, out, svg, html;
+    std::string file, out, svg, html, certificate;
     std::vector<std::string> files;                // file is the first of them
     std::optional<std::uint64_t> capacity, pages;  // of the memory; of a page
     std::uint64_t align = 1;                       // of each buffer, at least
@@ -120,6 +120,8 @@ using demo::usage_error;
             chosen.svg = given.value();
         } else if (given.is("--html")) {
             chosen.html = given.value();
+        } else if (given.is("--certificate")) {
+            chosen.certificate = given.value();
         } else if (given.is_flag("--moves")) {
             chosen.moves = true;
         } else if (given.is_flag("--order")) {
@@ -137,8 +139,8 @@ using demo::usage_error;
     if (chosen.help) return chosen;
     if (chosen.files.empty()) throw usage_error{"no file is given"};
     chosen.file = chosen.files[0];
-    if (chosen.files.size() > 1 && !(chosen.out + chosen.svg + chosen.html).empty())
-        throw usage_error{"several files are given; --out, --svg and --html are for one file"};
+    if (chosen.files.size() > 1 && !(chosen.out + chosen.svg + chosen.html + chosen.certificate).empty())
+        throw usage_error{"several files are given; --out, --svg, --html and --certificate are for one file"};
     if (chosen.moves && chosen.memories.size() < 2)
         throw usage_error{"--moves needs several memories; give --memory for each"};
     if ((chosen.order || chosen.in_place) && (chosen.pages || chosen.moves))
@@ -149,6 +151,10 @@ using demo::usage_error;
         throw usage_error{"--out FILE.network writes the order of a network; give --order"};
     if (chosen.out.ends_with(".json") && (chosen.pages || chosen.moves))
         throw usage_error{"a plan in JSON has one offset for each buffer; with --pages or --moves, write a table"};
+    if (!chosen.certificate.empty() && (chosen.pages || chosen.memories.size() > 1))
+        throw usage_error{
+            "a certificate is of plans in which each buffer is contiguous in a given memory; plan without --pages, "
+            "and with one --memory"};
 #ifndef ALLOT_PLAN_JSON
     if (chosen.out.ends_with(".json")) throw usage_error{"this program was built without nlohmann's JSON library"};
 #endif

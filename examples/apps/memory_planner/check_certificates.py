@@ -1,0 +1,154 @@
+#!/usr/bin/python3
+"""Tests certificates of memory_planner, and the program that checks them.
+
+    check_certificates.py PROGRAM [json]      json: the program was built with a JSON library
+
+For small tables, an enumeration of all plans decides which claims are true. Each kind of change makes a certificate wrong.
+"""
+
+import copy
+import itertools
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+NETWORKS = HERE.parent / "network_demo"
+sys.dont_write_bytecode = True
+import check_certificate  # noqa: E402
+
+
+def lowest(rows):
+    """Returns the least peak of all plans: in some order, each buffer is at the lowest free offset."""
+    best = sum(size for _, _, size in rows)
+    for order in itertools.permutations(rows):
+        placed, peak = [], 0
+        for lower, upper, size in order:
+            taken = sorted((at, at + n) for at, n, a, b in placed if a < upper and lower < b)
+            at = 0
+            for begin, end in taken:
+                if begin < at + size:
+                    at = max(at, end)
+            placed.append((at, size, lower, upper))
+            peak = max(peak, at + size)
+        best = min(best, peak)
+    return best
+
+
+class Certificates(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def made(self, path, *options):
+        """Returns the certificate of a plan."""
+        target = self.folder / "certificate.json"
+        done = subprocess.run([PROGRAM, *options, "--certificate", target, path], capture_output=True, text=True, timeout=60)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        return json.loads(target.read_text())
+
+    def judged(self, data, table=None):
+        """Returns the exit status of the checker and its sentence."""
+        path = self.folder / "judged.json"
+        path.write_text(json.dumps(data))
+        command = [HERE / "check_certificate.py", path, *([table] if table else [])]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout + done.stderr
+
+    def table(self, rows):
+        path = self.folder / "table.csv"
+        path.write_text("id,lower,upper,size\n" + "".join(f"b{i},{a},{b},{n}\n" for i, (a, b, n) in enumerate(rows)))
+        return path
+
+    def test_claims_agree_with_all_plans(self):
+        dice = random.Random(24)
+        counts = {"optimal": 0, "infeasible": 0}
+        for _ in range(40):
+            rows = []
+            for _ in range(dice.randint(1, 6)):
+                lower = dice.randint(0, 5)
+                rows.append((lower, lower + dice.randint(1, 4), dice.randint(1, 9)))
+            least, table = lowest(rows), self.table(rows)
+            for options in ([], ["--capacity", str(max(least - 1, 0))], ["--capacity", str(least)]):
+                data = self.made(table, *options)
+                # The checker is a function here, because the start of a process takes longer.
+                certificate = check_certificate.Certificate(data)
+                certificate.check_table(table)
+                sentences, proved = certificate.check()
+                self.assertLessEqual(certificate.proved_bound(0), least, rows)
+                if data["status"] == "optimal":
+                    self.assertEqual(data["memories"][0]["peak"], least, rows)
+                if data["status"] == "infeasible":
+                    self.assertLess(data["memories"][0]["capacity"], least, rows)
+                if data["status"] in counts and proved:
+                    counts[data["status"]] += 1
+                self.assertEqual(sentences[0], "the plan is correct")
+        self.assertGreater(min(counts.values()), 20, counts)
+
+    def test_networks_are_proved(self):
+        for network in sorted(NETWORKS.glob("*.network")):
+            status, text = self.judged(self.made(network))
+            self.assertEqual(status, 0, text)
+            self.assertIn("optimal: proved", text)
+
+    def test_other_formats(self):
+        gaps = self.folder / "gaps.csv"
+        gaps.write_text("id,lower,upper,size,gaps\na,0,9,64,3-5 7-8@0:16\nb,3,5,64,\nc,7,8,40,\n")
+        for path in (gaps, HERE / "five.csv", HERE / "aligned.csv", *([HERE / "kernel.json"] if JSON else [])):
+            status, text = self.judged(self.made(path))
+            self.assertIn(status, (0, 3), text)
+
+    def test_a_wrong_certificate_is_refused(self):
+        rows = [(0, 2, 4096), (1, 3, 1024), (2, 4, 4096), (3, 5, 512)]
+        table = self.table(rows)
+        good = self.made(table)
+        self.assertEqual(self.judged(good, table)[0], 0)
+
+        def changed(change):
+            data = copy.deepcopy(good)
+            change(data["buffers"], data["memories"][0], data)
+            return self.judged(data, table)
+
+        first, second = sorted(range(2), key=lambda i: good["buffers"][i]["offset"])
+        wrong = {
+            "overlap": lambda b, m, d: b[second].update(offset=b[first]["offset"]),
+            "above the peak": lambda b, m, d: m.update(peak=m["peak"] - 1),
+            "is not aligned": lambda b, m, d: b[0].update(offset=b[0]["offset"] + 1, align=2),
+            "does not live at the step": lambda b, m, d: m["section"]["buffers"].append(3),
+            "other buffers than": lambda b, m, d: b[3].update(size=511),
+            "exceeds the capacity": lambda b, m, d: m.update(capacity=100),
+            "reserved bytes": lambda b, m, d: m.update(reserved=[[0, 1], [1, 5119]]),
+            "not at its fixed offset": lambda b, m, d: d.update(fixed=[[0, 9999]]),
+            "not at the offset of": lambda b, m, d: d.update(together=[[0, 1]]),
+            "no certificate of version 1": lambda b, m, d: d.update(certificate=2),
+            "not readable": lambda b, m, d: d.pop("buffers"),
+        }
+        for sentence, change in wrong.items():
+            with self.subTest(sentence):
+                status, text = changed(change)
+                self.assertEqual(status, 1, text)
+                self.assertIn(sentence, text)
+
+        # A claim without a proof is not wrong, but is not accepted either.
+        status, text = changed(lambda b, m, d: m["section"].update(buffers=[]))
+        self.assertEqual(status, 3, text)
+        self.assertIn("optimal: not proved", text)
+
+    def test_plans_without_certificates(self):
+        for options in (["--pages", "4"], ["--memory", "a:5", "--memory", "b:99"]):
+            done = subprocess.run([PROGRAM, *options, "--certificate", self.folder / "none", HERE / "five.csv"],
+                                  capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("a certificate is of plans in which each buffer is contiguous", done.stderr)
+
+
+if __name__ == "__main__":
+    PROGRAM, JSON = Path(sys.argv[1]).resolve(), "json" in sys.argv[2:]
+    if not JSON:
+        print("skipped: the capture in JSON, because the program was built without a JSON library")
+    unittest.main(argv=sys.argv[:1])
