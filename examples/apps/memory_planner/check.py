@@ -194,7 +194,7 @@ class Results(Planner):
         path = self.table(self.three)
         for arguments, reason in [
             ([], "no file is given"),
-            ([path, path, "--html", "x"], "several files are given; --out, --svg and --html are for one file"),
+            ([path, path, "--html", "x"], "several files are given; --out, --svg, --html and --certificate are for one file"),
             (["--colour", path], "unknown option --colour"),
             ([path, "--out"], "--out needs a value"),
             (["--capacity", "12kB", path], '"12kB" is not a number of bytes'),
