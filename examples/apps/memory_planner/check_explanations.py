@@ -208,7 +208,7 @@ class Several(check.Planner):
         self.assertIn("no room", self.run_it("--memory", "a:5", "--memory", "b:5", *files, exits_with=1).stdout)
         bad = self.file("bad.csv", "no\n")
         self.assertEqual(self.run_it(bad, bad, exits_with=2).stdout, "")
-        self.assertIn("--out, --svg and --html are for one file", self.run_it("--out", "x", *files, exits_with=2).stderr)
+        self.assertIn("--out, --svg, --html and --certificate are for one file", self.run_it("--out", "x", *files, exits_with=2).stderr)
 
 
 class Pages(check.Planner):
