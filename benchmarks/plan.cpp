@@ -7,6 +7,7 @@
 // planned if their folder exists; otherwise the program reports the missing folder. The validator checks every plan,
 // and an error ends the program. "greedy by size" is a peer (examples/apps/memory_advisor/rules.hpp) on the same
 // machine in the same run. Times below a second are the best of three.
+#include "graph_orders.hpp"
 #include "plan_instances.hpp"
 #include "transformers.hpp"
 
@@ -486,6 +487,13 @@ int main(int argc, char** argv) try {
     network_row("examples/apps/network_demo", instances::files_in("examples/apps/network_demo", ".network"));
     for (const char* set : {"glow", "tflite-micro", "tvm-usmp", "vela"})
         if (const auto files = data.files(set, ".csv"); !files.empty()) network_row(set, files);
+
+    title("Order of operators, and shared bytes: bytes of the plan", "| network | given | ordered | in place | both |");
+    for (const fs::path& file : instances::files_in("examples/apps/network_demo", ".network"))
+        graph_orders::network_row(file.string(), file.stem().string());
+    title("Order of operators, random graphs (target: all of 32 operators proved)",
+          "| operators | optimal, proved | least saved | most saved | longest |");
+    for (const std::uint32_t count : {16u, 32u, 64u, 200u}) graph_orders::wired_row(count);
 
     title("Large instances (target: resnet50 at the bound in 0.25 s; pangu 1.0076 in 1 s; S_1 1.016 in 3 s)",
           "| instance | buffers | budget | time | peak / bound | status | greedy by size: height / bound | time |");

@@ -37,14 +37,14 @@ inline constexpr std::uint64_t never_repeated = std::numeric_limits<std::uint64_
 
 /// A graph with repeated operators. Result of `recompute_tensors`.
 struct recomputed_graph {
-    std::vector<graph_tensor> tensors;                ///< Tensors: those of the given graph, then results of repetitions.
-    std::vector<std::uint32_t> tensor_of;             ///< Given tensor that each tensor is, or whose contents it has.
-    std::vector<std::vector<std::uint32_t>> reads;    ///< Tensors that each operator reads.
-    std::vector<std::vector<std::uint32_t>> writes;   ///< Tensors that each operator writes.
-    std::vector<std::uint32_t> operator_of;           ///< Given operator that each operator is, or repeats.
-    std::vector<graph_alias> aliases;                 ///< Aliases.
-    std::uint64_t peak = 0;                           ///< Most live bytes of a step.
-    std::uint64_t cost = 0;                           ///< Sum of the costs of repetitions.
+    std::vector<graph_tensor> tensors;              ///< Tensors: those of the given graph, then results of repetitions.
+    std::vector<std::uint32_t> tensor_of;           ///< Given tensor that each tensor is, or whose contents it has.
+    std::vector<std::vector<std::uint32_t>> reads;  ///< Tensors that each operator reads.
+    std::vector<std::vector<std::uint32_t>> writes;  ///< Tensors that each operator writes.
+    std::vector<std::uint32_t> operator_of;          ///< Given operator that each operator is, or repeats.
+    std::vector<graph_alias> aliases;                ///< Aliases.
+    std::uint64_t peak = 0;                          ///< Most live bytes of a step.
+    std::uint64_t cost = 0;                          ///< Sum of the costs of repetitions.
 
     /// Returns the operators in the order in which they run. They view this object.
     [[nodiscard]] std::vector<graph_operator> operators() const {

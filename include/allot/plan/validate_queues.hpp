@@ -118,8 +118,7 @@ private:
     for (std::size_t a = 0; a != count; ++a) {
         const plan_place& place = plan.places[a];
         const std::uint64_t size = order.is_used(a) ? problem.buffers[a].size : 0;
-        if (place.offset % problem.buffers[a].align != 0 || place.size != size)
-            return {kind::misaligned, a};
+        if (place.offset % problem.buffers[a].align != 0 || place.size != size) return {kind::misaligned, a};
         if (place.size != 0 && (place.size > capacity || place.offset > capacity - place.size))
             return {kind::over_capacity, a};
         for (std::size_t b = 0; b != a; ++b) {

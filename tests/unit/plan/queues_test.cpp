@@ -40,7 +40,8 @@ struct owner {
         return made;
     }
     [[nodiscard]] bool is_used(std::size_t buffer) const {
-        return std::any_of(uses.begin(), uses.end(), [&](const allot::queued_use& use) { return use.buffer == buffer; });
+        return std::any_of(uses.begin(), uses.end(),
+                           [&](const allot::queued_use& use) { return use.buffer == buffer; });
     }
     [[nodiscard]] bool may_share(const std::vector<std::vector<bool>>& is_before, std::size_t a, std::size_t b) const {
         bool forward = true, backward = true;
@@ -146,7 +147,9 @@ TEST_CASE("queues: a wait lets buffers of two queues share bytes") {
 
 TEST_CASE("queues: a buffer ends when all queues have passed its uses") {
     // Queue 1 reads buffer 0 beside the later operators of queue 0. Operator 3 waits for that read.
-    const owner given{.buffers = {{8}, {8}, {8}}, .queues = {0, 1, 0, 0}, .waits = {{1, 0}, {3, 1}},
+    const owner given{.buffers = {{8}, {8}, {8}},
+                      .queues = {0, 1, 0, 0},
+                      .waits = {{1, 0}, {3, 1}},
                       .uses = {{0, 0}, {0, 1}, {1, 2}, {2, 3}}};
     const auto made = allot::plan_queues(given.problem());
     REQUIRE(made);
@@ -211,8 +214,8 @@ TEST_CASE("queues: bad input is refused") {
 }
 
 TEST_CASE("validate_queues: finds each kind of mistake") {
-    const owner given{.buffers = {{64, 16}, {64}, {0}}, .queues = {0, 1, 1}, .waits = {},
-                      .uses = {{0, 0}, {1, 1}, {2, 2}}};
+    const owner given{
+        .buffers = {{64, 16}, {64}, {0}}, .queues = {0, 1, 1}, .waits = {}, .uses = {{0, 0}, {1, 1}, {2, 2}}};
     const auto right = *allot::plan_queues(given.problem());
     const auto found = [&](auto change) {
         allot::queued_plan wrong = right;

@@ -32,7 +32,8 @@ bool computes_the_same(const graphs::owner& given, const allot::recomputed_graph
         const auto is_same = [&](const auto& mine, const auto& theirs) {
             return std::ranges::equal(mine, theirs, {}, [&](std::uint32_t tensor) { return made.tensor_of[tensor]; });
         };
-        if (!is_same(made.reads[i], given.reads[source]) || !is_same(made.writes[i], given.writes[source])) return false;
+        if (!is_same(made.reads[i], given.reads[source]) || !is_same(made.writes[i], given.writes[source]))
+            return false;
     }
     std::vector<std::uint32_t> outputs, wanted;
     for (std::uint32_t i = 0; i != made.tensors.size(); ++i)
