@@ -143,7 +143,7 @@ private:
         }
         return made;
     }
-    /// Repeats the operator of a tensor that is live at a step, and not used there. Returns false if that is impossible.
+    /// Repeats the operator of a tensor that is live at a step, and not used there. Returns false if it cannot repeat.
     [[nodiscard]] bool repeat(std::uint32_t tensor, std::size_t step, recomputed_graph& fresh) const {
         constexpr std::size_t none = ~std::size_t{0};
         std::size_t from = none, next = made_.tensors[tensor].is_output ? made_.reads.size() : none;
