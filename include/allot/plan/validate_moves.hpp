@@ -30,179 +30,32 @@
 // Thread safety: pure functions.
 #pragma once
 
-#include <allot/plan/moves_problem.hpp>
-#include <allot/plan/validate.hpp>
+#include <allot/plan/detail/piece_validator.hpp>
+#include <allot/plan/moves_violation.hpp>
 
 #include <tuple>
 
 namespace allot {
 inline namespace v1 {
-
-/// Kind of a violation. `which` is `moves_violation::which`.
-enum class moves_violation_kind : unsigned char {
-    none,         ///< The plan is valid.
-    bad_problem,  ///< The problem is invalid: `plan_moves` returns the reason.
-    /// Copy or access `which` names a piece that does not exist or belongs to another buffer, or piece `which` names a
-    /// buffer that does not exist. Also: the plan has `which` elements in `piece_of`, a different number than accesses.
-    no_such_piece,
-    not_all_pieces,  ///< Buffer `which` may not move, and lacks one place with one piece for each of its lifetimes.
-    not_allowed,     ///< Piece `which` is in a memory that is not allowed, or its size differs from its buffer's.
-    not_alive,       ///< Piece `which` is outside of its buffer's lifetimes, or copy or access `which` of its piece's.
-    bad_place,       ///< Piece `which` overlaps another, is misaligned, above the capacity, or not at its fixed offset.
-    not_in_order,    ///< Copy `which` precedes the copy before it in the list.
-    no_contents,     ///< Copy `which` copies a piece without contents, or not the whole buffer.
-    stale,           ///< Access `which` reads contents that are not the newest.
-};
-
-/// Returns a human-readable description of the kind.
-[[nodiscard]] constexpr const char* to_string(moves_violation_kind kind) noexcept {
-    switch (kind) {
-        case moves_violation_kind::none: return "the plan is valid";
-        case moves_violation_kind::bad_problem: return "the planning problem is invalid";
-        case moves_violation_kind::no_such_piece:
-            return "an element names a piece or a buffer that does not exist, or an access has no piece";
-        case moves_violation_kind::not_all_pieces:
-            return "a buffer that may not move lacks one place for each of its lifetimes";
-        case moves_violation_kind::not_allowed:
-            return "a piece is in a memory that is not allowed, or its size differs from the size of its buffer";
-        case moves_violation_kind::not_alive: return "a piece, a copy or an access is outside of its lifetime";
-        case moves_violation_kind::bad_place:
-            return "a piece overlaps another, is misaligned, above the capacity, or not at its fixed offset";
-        case moves_violation_kind::not_in_order: return "a copy precedes the copy before it in the list";
-        case moves_violation_kind::no_contents:
-            return "a copy reads a piece without contents, or does not copy the whole buffer";
-        case moves_violation_kind::stale: return "an access reads contents that are not the newest";
-    }
-    return "unknown";
-}
-
-/// A violation: its kind, and the index of the element that it concerns.
-struct moves_violation {
-    moves_violation_kind kind = moves_violation_kind::none;  ///< Kind of the violation.
-    std::size_t which = 0;                                   ///< Index that the kind refers to.
-
-    /// Returns a human-readable description of the kind.
-    [[nodiscard]] constexpr const char* what() const noexcept { return to_string(kind); }
-    /// Compares both members.
-    friend constexpr bool operator==(moves_violation, moves_violation) = default;
-};
-
 namespace detail {
 
 /// Implementation of `validate_moves` for a valid problem.
-class moves_validator {
-    using kind = moves_violation_kind;
-
+class moves_validator : piece_validator {
 public:
     moves_validator(const moves_problem& problem, const moves_plan& plan)
-        : given_{problem.memories},
-          buffers_{given_.buffers.buffers},
-          accesses_{problem.accesses},
-          plan_{&plan},
-          lives_(buffers_.size()),
-          pieces_of_(buffers_.size()) {
-        for (std::size_t i = 0; i != buffers_.size(); ++i) lives_[i].push_back(buffers_[i].live);
-        for (const plan_revival& each : given_.buffers.revivals) lives_[each.buffer].push_back(each.live);
-    }
+        : piece_validator{problem, plan.pieces}, plan_{&plan} {}
 
     [[nodiscard]] moves_violation run() {
-        moves_violation found = each_piece();
-        if (found.kind == kind::none) found = those_that_stay();
-        for (std::size_t m = 0; m != given_.memories.size() && found.kind == kind::none; ++m) found = places_in(m);
+        const moves_violation found = check_pieces();
         return found.kind == kind::none ? over_time() : found;
     }
 
 private:
-    [[nodiscard]] moves_violation each_piece() {
-        for (std::size_t p = 0; p != plan_->pieces.size(); ++p) {
-            const plan_piece& piece = plan_->pieces[p];
-            if (piece.buffer >= buffers_.size()) return {kind::no_such_piece, p};
-            pieces_of_[piece.buffer].push_back(p);
-            if (piece.place.memory >= given_.memories.size() || piece.place.size != buffers_[piece.buffer].size ||
-                (!given_.allowed.empty() && (given_.allowed[piece.buffer] >> piece.place.memory & 1) == 0))
-                return {kind::not_allowed, p};
-            const auto holds = [&](lifetime live) {
-                return live.from <= piece.live.from && piece.live.until <= live.until;
-            };
-            if (piece.live.until <= piece.live.from ||
-                std::none_of(lives_[piece.buffer].begin(), lives_[piece.buffer].end(), holds))
-                return {kind::not_alive, p};
-        }
-        return {};
-    }
-
-    /// Checks the buffers that may not move: buffers that are fixed, `together`, `apart`, have several lifetimes, or
-    /// have no accesses.
-    [[nodiscard]] moves_violation those_that_stay() const {
-        std::vector<bool> stays(buffers_.size(), true);
-        for (const plan_access& access : accesses_) stays[access.buffer] = false;
-        for (const plan_fixed& each : given_.buffers.fixed) stays[each.buffer] = true;
-        for (const plan_revival& each : given_.buffers.revivals) stays[each.buffer] = true;
-        for (const auto pairs : {given_.buffers.together, given_.buffers.apart})
-            for (const plan_pair& each : pairs) stays[each.first] = stays[each.second] = true;
-        for (std::size_t i = 0; i != buffers_.size(); ++i) {
-            if (!stays[i]) continue;
-            if (pieces_of_[i].size() != lives_[i].size()) return {kind::not_all_pieces, i};
-            std::vector<lifetime> missing = lives_[i];
-            for (const std::size_t p : pieces_of_[i]) {
-                const auto found = std::find(missing.begin(), missing.end(), plan_->pieces[p].live);
-                if (found == missing.end() || plan_->pieces[p].place != plan_->pieces[pieces_of_[i][0]].place)
-                    return {kind::not_all_pieces, i};
-                missing.erase(found);
-            }
-        }
-        for (const plan_pair& each : given_.buffers.together)  // `validate` compares offsets but not memories
-            if (plan_->pieces[pieces_of_[each.first][0]].place.memory !=
-                plan_->pieces[pieces_of_[each.second][0]].place.memory)
-                return {kind::bad_place, pieces_of_[each.first][0]};
-        return {};
-    }
-
-    /// Validates one memory, with each of its pieces as a separate buffer.
-    [[nodiscard]] moves_violation places_in(std::size_t memory) const {
-        std::vector<plan_buffer> buffers;
-        std::vector<std::uint64_t> offsets;
-        std::vector<std::size_t> here;
-        std::vector<std::vector<std::size_t>> numbers(buffers_.size());
-        for (std::size_t p = 0; p != plan_->pieces.size(); ++p) {
-            const plan_piece& piece = plan_->pieces[p];
-            if (piece.place.memory != memory) continue;
-            numbers[piece.buffer].push_back(buffers.size());
-            const plan_buffer& of = buffers_[piece.buffer];
-            buffers.push_back({of.size, piece.live, std::max(of.align, given_.memories[memory].align)});
-            offsets.push_back(piece.place.offset);
-            here.push_back(p);
-        }
-        std::vector<plan_fixed> fixed;
-        for (const plan_fixed& each : given_.buffers.fixed)
-            for (const std::size_t number : numbers[each.buffer]) fixed.push_back({number, each.offset});
-        const auto pairs_here = [&](std::span<const plan_pair> pairs) {
-            std::vector<plan_pair> made;
-            for (const plan_pair& each : pairs)
-                for (const std::size_t one : numbers[each.first])
-                    for (const std::size_t other : numbers[each.second])
-                        if (one != other) made.push_back({one, other});
-            return made;
-        };
-        const std::vector<plan_pair> together = pairs_here(given_.buffers.together),
-                                     apart = pairs_here(given_.buffers.apart);
-        const plan_problem problem{.buffers = buffers, .fixed = fixed, .together = together, .apart = apart};
-        plan_heap workspace{validate_space(problem)};
-        const plan_violation found = validate(problem, offsets, given_.memories[memory].capacity, workspace);
-        if (found.kind == plan_violation_kind::none) return {};
-        return {kind::bad_place, found.first < here.size() ? here[found.first] : 0};
-    }
-
     enum moment : int { copy_in, read, write, copy_out };
     struct happening {
         std::int64_t step;
         moment when;
         std::size_t which;  // copy or access
-    };
-    /// Version of the contents of each piece, and the newest version of each buffer. Version 0: no contents. Version 1:
-    /// the contents that the buffer comes with.
-    struct versions {
-        std::vector<std::uint64_t> of_piece, newest;
     };
 
     /// Executes all copies and accesses in order of time.
@@ -234,16 +87,6 @@ private:
         });
         return all;
     }
-    [[nodiscard]] versions first_versions() const {
-        versions first{std::vector<std::uint64_t>(plan_->pieces.size()),
-                       std::vector<std::uint64_t>(buffers_.size(), 1)};
-        for (std::size_t i = 0; i != buffers_.size(); ++i) {
-            if (pieces_of_[i].empty()) continue;
-            const std::size_t piece = pieces_of_[i][0];
-            if (plan_->pieces[piece].live.from == buffers_[i].live.from) first.of_piece[piece] = 1;
-        }
-        return first;
-    }
     [[nodiscard]] moves_violation copy(const happening& at, versions& now) const {
         const plan_copy& copy = plan_->copies[at.which];
         if (copy.buffer >= buffers_.size() || !is_piece(copy.from, copy.buffer) || !is_piece(copy.to, copy.buffer))
@@ -260,24 +103,13 @@ private:
         if (!lives(piece, at.step)) return {kind::not_alive, at.which};
         if (at.when == write) {
             now.of_piece[piece] = ++now.newest[buffer];
-        } else if (lives_[buffer].size() == 1 && now.of_piece[piece] != now.newest[buffer]) {
+        } else if (has_one_life(buffer) && now.of_piece[piece] != now.newest[buffer]) {
             return {kind::stale, at.which};
         }
         return {};
     }
-    [[nodiscard]] bool lives(std::size_t piece, std::int64_t step) const {
-        return plan_->pieces[piece].live.from <= step && step < plan_->pieces[piece].live.until;
-    }
-    [[nodiscard]] bool is_piece(std::size_t piece, std::size_t buffer) const {
-        return piece < plan_->pieces.size() && plan_->pieces[piece].buffer == buffer;
-    }
 
-    const memories_problem given_;
-    std::span<const plan_buffer> buffers_;
-    std::span<const plan_access> accesses_;
     const moves_plan* plan_;
-    std::vector<std::vector<lifetime>> lives_;         // by buffer
-    std::vector<std::vector<std::size_t>> pieces_of_;  // by buffer
 };
 
 }  // namespace detail
