@@ -41,9 +41,11 @@ module;
 #include <allot/plan/ranged.hpp>
 #include <allot/plan/recompute_tensors.hpp>
 #include <allot/plan/share_bytes.hpp>
+#include <allot/plan/timed.hpp>
 #include <allot/plan/validate_graph.hpp>
 #include <allot/plan/validate_queues.hpp>
 #include <allot/plan/validate_ranged.hpp>
+#include <allot/plan/validate_timed.hpp>
 #include <allot/tensor/dlpack.hpp>
 #include <allot/tensor/dlpack_rows.hpp>
 #include <allot/tensor/symmetric.hpp>
@@ -460,6 +462,7 @@ using allot::plan_storage;
 using allot::plan_summary;
 using allot::plan_symbol;
 using allot::plan_symbolic;
+using allot::plan_timed;
 using allot::plan_violation;
 using allot::plan_violation_kind;
 using allot::plan_workspace;
@@ -631,6 +634,10 @@ using allot::texture_shape;
 using allot::thread_cache;
 using allot::thread_local_caches;
 using allot::time_unit;
+using allot::timed_copy;
+using allot::timed_plan;
+using allot::timed_problem;
+using allot::timed_summary;
 using allot::timeline;
 using allot::to_dlpack;
 using allot::to_dlpack_or_copy;
@@ -665,6 +672,7 @@ using allot::validate_pages_space;
 using allot::validate_queues;
 using allot::validate_ranged;
 using allot::validate_space;
+using allot::validate_timed;
 using allot::view;
 using allot::view_of;
 using allot::wait_policy;

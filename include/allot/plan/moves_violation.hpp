@@ -29,7 +29,7 @@ enum class moves_violation_kind : unsigned char {
     not_in_order,    ///< Copy `which` precedes the copy before it in the list.
     no_contents,     ///< Copy `which` copies a piece without contents, or not the whole buffer.
     stale,           ///< Access `which` reads contents that are not the newest.
-    /// Copy or access `which` uses the destination of a copy that has not ended, or writes its source. Only of
+    /// Copy or access `which` uses the destination of a copy that still runs, or writes its source. Only of
     /// `validate_timed`.
     in_flight,
     wrong_time,  ///< The plan states another elapsed time. Only of `validate_timed`.
@@ -54,7 +54,7 @@ enum class moves_violation_kind : unsigned char {
             return "a copy reads a piece without contents, or does not copy the whole buffer";
         case moves_violation_kind::stale: return "an access reads contents that are not the newest";
         case moves_violation_kind::in_flight:
-            return "a copy or an access uses the destination of a copy that has not ended, or writes its source";
+            return "a copy or an access uses the destination of a copy that still runs, or writes its source";
         case moves_violation_kind::wrong_time: return "the plan states another elapsed time";
     }
     return "unknown";

@@ -13,19 +13,19 @@
 //
 // The header timed_problem.hpp defines steps, copies and their time. The algorithm:
 //
-//     plan_memories ──► add visits of the first memory ──► plan_memories: places of all pieces ──► the best plan is kept
+//     plan_memories ──► add visits of the first memory ──► plan_memories: places of all pieces
 //     whole lives       that shorten the elapsed time                   │
-//                              ▲                                        │
-//                              └── remove the visits around one step ◄──┘
+//                              ▲                                        ▼
+//                              └── remove the visits around one step, keep the best plan
 //
 // A visit is a stay in the first memory for one or more accesses of a value. Its copies in begin as early as the room
 // permits, until the steps before the access are longer than the copy. Its copies out end as late. The elapsed time of
-// each change is simulated. Homes are in the memories of the plan without copies, or in slower ones. Double buffers result
-// from two visits that alternate.
+// each change is simulated. Homes are in the memories of the plan without copies, or in slower ones. Double buffers
+// result from two visits that alternate.
 //
-// Quality: the bound adds the times of all steps, where the accesses of a step use the first memory as far as its capacity
-// permits. The plan never takes longer than the plan without copies. The result is deterministic: the same input yields
-// the same plan on every machine.
+// Quality: the bound adds the times of all steps, where the accesses of a step use the first memory as far as its
+// capacity permits. The plan never takes longer than the plan without copies. The result is deterministic: the same
+// input yields the same plan on every machine.
 //
 // Buffers that are fixed, `together`, `apart` or have several lifetimes stay where `plan_memories` puts them, and so do
 // buffers without accesses.
@@ -34,8 +34,8 @@
 // memory of a device and that of its host.
 // When not to use: the processor copies (moves.hpp), or buffers must not move (memories.hpp).
 //
-// Complexity: several calls of `plan_memories` with an eighth of the effort each. A trial of a visit is O(copies + steps)
-// and counts as effort: one for each 64 of these.
+// Complexity: several calls of `plan_memories` with an eighth of the effort each. A trial of a visit is O(copies +
+// steps) and counts as effort: one for each 64 of these.
 // Memory: on the heap: a few hundred bytes a buffer, an access and a step, plus the workspace of `plan_memories`.
 // Thread safety: pure functions.
 #pragma once
@@ -48,10 +48,10 @@ inline namespace v1 {
 
 /// Returns a plan for `problem` with pieces and copies on the heap.
 ///
-/// The planner calls `watch(memories_progress)` from time to time after it has a first plan. The cost is the elapsed time.
-/// If `watch` returns true, the planner stops and returns the best plan so far. Throws the exceptions of the heap, such as
-/// `std::bad_alloc`. Fails under the same conditions as `plan_moves`. Also fails if an access is at a step without a
-/// duration (`outside_lifetime`), and if the sum of all times can exceed 58 bits (`too_large`).
+/// The planner calls `watch(memories_progress)` from time to time after it has a first plan. The cost is the elapsed
+/// time. If `watch` returns true, the planner stops and returns the best plan so far. Throws the exceptions of the
+/// heap, such as `std::bad_alloc`. Fails under the same conditions as `plan_moves`. Also fails if an access is at a
+/// step without a duration (`outside_lifetime`), and if the sum of all times can exceed 58 bits (`too_large`).
 template <class Watch = unwatched>
 [[nodiscard]] result<timed_plan, plan_error> plan_timed(const timed_problem& problem,
                                                         const memories_options& options = {}, Watch watch = {}) {

@@ -16,10 +16,10 @@
 // its accesses if that is longer. An access takes the size of its buffer times the cost of its memory. A cost is a time
 // for each byte here: with a tick of a picosecond, a memory with 100 GB/s costs 10.
 //
-// One queue runs the copies. A copy begins when the copy before it has ended and the step `begin` could begin, and takes
-// `latency`, and its size times `copy_cost`. It does not slow down the accesses of steps. The step `end` waits for it.
-// Both pieces of a copy live from the step `begin` to the last step before `end`, or for the step `begin` if both are the
-// same. No step in between writes the source or uses the destination.
+// One queue runs the copies. A copy begins when the copy before it has ended and the step `begin` could begin, and
+// takes `latency`, and its size times `copy_cost`. It does not slow down the accesses of steps. The step `end` waits
+// for it. Both pieces of a copy live from the step `begin` to the last step before `end`, or for the step `begin` if
+// both are the same. No step in between writes the source or uses the destination.
 //
 // The rest is as in moves_problem.hpp: contents, homes, and buffers with several lifetimes.
 //
@@ -38,7 +38,7 @@ inline namespace v1 {
 
 /// A planning problem with several memories, whose copies run at the same time as steps.
 struct timed_problem {
-    moves_problem moves;                       ///< Buffers, memories and accesses. A cost is the time of a byte, in ticks.
+    moves_problem moves;  ///< Buffers, memories and accesses. A cost is the time of a byte, in ticks.
     std::span<const std::uint64_t> durations;  ///< The time of each step without accesses, from step 0, in ticks.
     std::uint64_t copy_cost = 0;               ///< The time of a copied byte, in ticks.
     std::uint64_t latency = 0;                 ///< The time of a copy without bytes, in ticks.
@@ -55,8 +55,8 @@ struct timed_copy {
     friend constexpr bool operator==(const timed_copy&, const timed_copy&) = default;
 };
 
-/// Properties of a timed plan, without its pieces and copies. A plan that is `infeasible` or `out_of_budget` has unplaced
-/// buffers, whose accesses take no time, and no copies.
+/// Properties of a timed plan, without its pieces and copies. A plan that is `infeasible` or `out_of_budget` has
+/// unplaced buffers, whose accesses take no time, and no copies.
 struct timed_summary {
     plan_status status = plan_status::optimal;  ///< Quality of the plan.
     std::uint64_t elapsed = 0;                  ///< Time from the first step to the end of the last step and copy.

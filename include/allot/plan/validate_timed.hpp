@@ -68,7 +68,7 @@ private:
             const timed_copy& copy = plan_->copies[c];
             if (copy.buffer >= buffers_.size() || !is_piece(copy.from, copy.buffer) || !is_piece(copy.to, copy.buffer))
                 return {kind::no_such_piece, c};
-            if (copy.begin < 0 || copy.end < copy.begin || copy.end >= steps) return {kind::not_in_order, c};
+            if (copy.begin < 0 || copy.end < copy.begin || copy.end >= steps) return {kind::not_alive, c};
             if (c != 0 && copy.begin < plan_->copies[c - 1].begin) return {kind::not_in_order, c};
             const std::int64_t last = copy.end == copy.begin ? copy.begin : copy.end - 1;
             for (const std::size_t piece : {copy.from, copy.to})

@@ -101,7 +101,8 @@ GIVEN = {
                                "const std::uint64_t capacity = 8;\nauto report = [](auto...) {};\n",
     "plan/guide.hpp": "std::vector<allot::pass_request> seen;\n",
     "plan/guided.hpp": "const int steps = 3;\nauto run = [](auto&) {};\n",
-    "plan/ranged.hpp": HEAP, "plan/replan_at.hpp": STEPS, "plan/symbolic.hpp": HEAP + STEPS,
+    "plan/ranged.hpp": HEAP, "plan/replan_at.hpp": STEPS, "plan/moves_violation.hpp": "const allot::moves_problem problem;\nconst allot::moves_plan plan;\n",
+    "plan/timed.hpp": BUFFERS + "static constexpr std::uint64_t durations[12]{};\n", "plan/symbolic.hpp": HEAP + STEPS,
     "tensor/discontiguous.hpp": DATA + "auto table = *allot::alloc_storage(arena, 256);\n",
     "tensor/dlpack.hpp": DATA + "auto t = *allot::alloc_tensor(data, 0, {4}, allot::int32);\n"
                                 "auto producer_gives = [] { return decltype(allot::dlpack_pointer{}.release()){}; };\n",

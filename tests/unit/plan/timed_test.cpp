@@ -49,7 +49,8 @@ void check_plan(const timed_problem& problem, const timed_plan& made) {
     CHECK((made.status == plan_status::optimal) == (made.elapsed == made.bound));
     CHECK(made.elapsed <= made.whole_elapsed);
     std::uint64_t copied = 0;
-    for (const allot::timed_copy& copy : made.copies) copied += problem.moves.memories.buffers.buffers[copy.buffer].size;
+    for (const allot::timed_copy& copy : made.copies)
+        copied += problem.moves.memories.buffers.buffers[copy.buffer].size;
     CHECK(made.copied == copied);
 }
 
@@ -113,7 +114,8 @@ struct choice {
 /// The contents are followed step by step: which of the two pieces exist and which of them are the newest.
 class choices {
 public:
-    choices(const owner& of, std::size_t buffer) : of_{of}, buffer_{buffer}, access_(of.durations.size(), none), count_(access_.size()) {
+    choices(const owner& of, std::size_t buffer)
+        : of_{of}, buffer_{buffer}, access_(of.durations.size(), none), count_(access_.size()) {
         for (const plan_access& access : of.accesses)
             if (access.buffer == buffer) {
                 access_[static_cast<std::size_t>(access.step)] = access.writes ? write : read;
@@ -135,7 +137,9 @@ public:
         const std::int64_t from = given ? of_.buffers[buffer_].live.from : first_;
         for (const bool in_fast : {false, true}) {
             if (!given && in_fast) continue;
-            state now{.slow_newest = given && !in_fast, .fast_newest = given && in_fast, .fast_from = given && in_fast ? from : -1};
+            state now{.slow_newest = given && !in_fast,
+                      .fast_newest = given && in_fast,
+                      .fast_from = given && in_fast ? from : -1};
             go(from, now, empty);
         }
         return made_;
@@ -201,15 +205,15 @@ private:
         std::int64_t next = s;
         while (next < last_ && access_[static_cast<std::size_t>(next)] == none) ++next;
         const bool is_dead = access_[static_cast<std::size_t>(next)] == write;  // nothing reads the contents
-        if (now.fast_newest && (now.slow_newest || is_dead)) {                   // the fast piece ends without a copy
+        if (now.fast_newest && (now.slow_newest || is_dead)) {                  // the fast piece ends without a copy
             close(now, so_far, s);
             act(s, now, so_far);
         }
     }
     void add_access(choice& to, std::int64_t s, bool in_fast) const {
         if (access_[static_cast<std::size_t>(s)] == none) return;
-        to.times[static_cast<std::size_t>(s)] +=
-            count_[static_cast<std::size_t>(s)] * of_.buffers[buffer_].size * (in_fast ? of_.memories[0] : of_.memories[1]).cost;
+        to.times[static_cast<std::size_t>(s)] += count_[static_cast<std::size_t>(s)] * of_.buffers[buffer_].size *
+                                                 (in_fast ? of_.memories[0] : of_.memories[1]).cost;
     }
     /// Executes step `s` with each piece that the access can use.
     void act(std::int64_t s, state now, choice so_far) {
@@ -299,7 +303,8 @@ std::uint64_t least_time(const owner& of) {
             auto then = used;
             bool fits = true;
             for (const allot::lifetime& live : each.fast)
-                for (std::int64_t s = std::max<std::int64_t>(live.from, 0); s < live.until && s < static_cast<std::int64_t>(used.size()); ++s)
+                for (std::int64_t s = std::max<std::int64_t>(live.from, 0);
+                     s < live.until && s < static_cast<std::int64_t>(used.size()); ++s)
                     fits = fits && (then[static_cast<std::size_t>(s)] += of.buffers[i].size) <= of.memories[0].capacity;
             chosen[i] = &each;
             if (fits) self(self, i + 1, std::move(then));

@@ -45,8 +45,7 @@ protected:
         std::vector<std::uint64_t> of_piece, newest;
     };
     [[nodiscard]] versions first_versions() const {
-        versions first{std::vector<std::uint64_t>(pieces_.size()),
-                       std::vector<std::uint64_t>(buffers_.size(), 1)};
+        versions first{std::vector<std::uint64_t>(pieces_.size()), std::vector<std::uint64_t>(buffers_.size(), 1)};
         for (std::size_t i = 0; i != buffers_.size(); ++i) {
             if (pieces_of_[i].empty()) continue;
             const std::size_t piece = pieces_of_[i][0];
@@ -109,8 +108,7 @@ private:
             }
         }
         for (const plan_pair& each : given_.buffers.together)  // `validate` compares offsets but not memories
-            if (pieces_[pieces_of_[each.first][0]].place.memory !=
-                pieces_[pieces_of_[each.second][0]].place.memory)
+            if (pieces_[pieces_of_[each.first][0]].place.memory != pieces_[pieces_of_[each.second][0]].place.memory)
                 return {kind::bad_place, pieces_of_[each.first][0]};
         return {};
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // timed_pieces: translates visits into a problem of `plan_memories`, and its plan into pieces and copies; times.
 //
-// Internal. The pieces of a value are its home, if an access or a copy uses it, and its visits. A visit may be in the first
-// memory, or in an additional memory for visits that found no place.
+// Internal. The pieces of a value are its home, if an access or a copy uses it, and its visits. A visit may be in the
+// first memory, or in an additional memory for visits that found no place.
 //
 // Complexity: O(n log n) in buffers, accesses, pieces and copies. Memory: on the heap. Thread safety: not synchronized.
 #pragma once
@@ -19,10 +19,7 @@ public:
     /// `known` has the places of the visits if they are known.
     timed_pieces(const move_facts& facts, const timed_state& state, const std::vector<memory_place>& known,
                  std::uint32_t nowhere)
-        : facts_{&facts},
-          state_{&state},
-          piece_(facts.contents.events().size()),
-          of_visit_(state.visits().size()) {
+        : facts_{&facts}, state_{&state}, piece_(facts.contents.events().size()), of_visit_(state.visits().size()) {
         problem_.add_whole(facts, [](std::size_t) { return true; });
         for (std::size_t i = 0; i != facts.buffers().size(); ++i)
             if (!facts.moves[i]) pieces_.push_back({i, facts.buffers()[i].live, {}});
@@ -142,8 +139,8 @@ private:
     return result;
 }
 
-/// Returns a lower bound on the time of every plan: each step takes its duration or the time of its accesses, whose bytes
-/// use the first memory only as far as its capacity permits. `allowed` has the memories that each buffer fits.
+/// Returns a lower bound on the time of every plan: each step takes its duration or the time of its accesses, whose
+/// bytes use the first memory only as far as its capacity permits. `allowed` has the memories that each buffer fits.
 [[nodiscard]] inline std::uint64_t least_time(const timed_problem& problem, const std::vector<std::uint64_t>& allowed) {
     const memories_problem& given = problem.moves.memories;
     struct use {
@@ -155,9 +152,8 @@ private:
     };
     std::vector<use> uses;
     for (const plan_access& access : problem.moves.accesses) uses.push_back({access.step, access.buffer});
-    std::sort(uses.begin(), uses.end(), [](const use& a, const use& b) {
-        return a.step != b.step ? a.step < b.step : a.buffer < b.buffer;
-    });
+    std::sort(uses.begin(), uses.end(),
+              [](const use& a, const use& b) { return a.step != b.step ? a.step < b.step : a.buffer < b.buffer; });
     std::vector<bool> shares(given.buffers.buffers.size());  // bytes with another buffer
     for (const plan_pair& each : given.buffers.together) shares[each.first] = shares[each.second] = true;
     std::uint64_t sum = 0;
@@ -177,9 +173,10 @@ private:
             time += size * count * given.memories[fastest].cost;
             if (fastest != 0 || shares[buffer]) continue;
             bytes += size;
-            const std::uint64_t more = slower == 0 ? 0
-                                                   : given.memories[static_cast<std::size_t>(std::countr_zero(slower))].cost -
-                                                         given.memories[0].cost;
+            const std::uint64_t more =
+                slower == 0
+                    ? 0
+                    : given.memories[static_cast<std::size_t>(std::countr_zero(slower))].cost - given.memories[0].cost;
             others.push_back({count * more, size});
         }
         std::sort(others.begin(), others.end(), [](const excess& a, const excess& b) { return a.cost < b.cost; });

@@ -19,10 +19,7 @@ template <class Watch>
 class timed_planner {
 public:
     timed_planner(const timed_problem& problem, const memories_options& options, Watch& watch)
-        : problem_{problem},
-          facts_{problem.moves.memories, problem.moves.accesses},
-          options_{options},
-          watch_{&watch} {
+        : problem_{problem}, facts_{problem.moves.memories, problem.moves.accesses}, options_{options}, watch_{&watch} {
         facts_.uses.resize(buffers().size());
         for (const plan_access& access : facts_.accesses) ++facts_.uses[access.buffer];
     }
@@ -30,9 +27,8 @@ public:
     [[nodiscard]] plan_error run() {
         memories_problem whole = facts_.given;
         whole.uses = facts_.uses;
-        const auto made = plan_memories(whole, options_, [this](const memories_progress& now) {
-            return stopped_ = stopped_ || (*watch_)(now);
-        });
+        const auto made = plan_memories(
+            whole, options_, [this](const memories_progress& now) { return stopped_ = stopped_ || (*watch_)(now); });
         if (!made) return made.error();
         facts_.whole = made->places;
         begin_with(*made);
@@ -129,8 +125,8 @@ private:
 
     // ---- visits ----------------------------------------------------------------------------------------------------
 
-    /// Lists the visits that can be tried, those with the highest gain for their bytes and steps first, and for each step
-    /// those that include an event there.
+    /// Lists the visits that can be tried, those with the highest gain for their bytes and steps first, and for each
+    /// step those that include an event there.
     void list_candidates(const timed_state& from) {
         constexpr std::size_t longest = 8;  // events of a visit that is not whole
         for (std::size_t v = 0; v != values().size(); ++v) {
@@ -149,9 +145,8 @@ private:
         }
         order_.resize(candidates_.size());
         std::iota(order_.begin(), order_.end(), std::size_t{0});
-        std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
-            return worth[a] != worth[b] ? worth[a] > worth[b] : a < b;
-        });
+        std::sort(order_.begin(), order_.end(),
+                  [&](std::size_t a, std::size_t b) { return worth[a] != worth[b] ? worth[a] > worth[b] : a < b; });
         at_step_.resize(from.steps());
         of_value_.resize(values().size());
         for (const std::size_t c : order_) of_value_[candidates_[c].value].push_back(c);
@@ -194,8 +189,8 @@ private:
         return false;
     }
 
-    /// Removes the visits at a step and tries others there, in another order. Keeps the change if it is not longer. Looks
-    /// for places whenever the elapsed time was improved.
+    /// Removes the visits at a step and tries others there, in another order. Keeps the change if it is not longer.
+    /// Looks for places whenever the elapsed time was improved.
     void improve(timed_state& state) {
         timed_result now = state.simulate();
         std::uint64_t placed = now.elapsed;
@@ -250,7 +245,8 @@ private:
 
     // ---- places ----------------------------------------------------------------------------------------------------
 
-    /// Finds a place for each piece. Removes the visits that find none, and keeps the plan if it is the shortest so far.
+    /// Finds a place for each piece. Removes the visits that find none, and keeps the plan if it is the shortest so
+    /// far.
     void place(timed_state& state) {
         std::vector<plan_memory> extended(memories().begin(), memories().end());
         extended.push_back({.cost = 2 * memories().back().cost + 1});  // visits without a place
@@ -298,10 +294,10 @@ private:
     Watch* watch_;
     timed_plan best_;
     std::vector<candidate> candidates_;
-    std::vector<std::size_t> order_;                 // of the candidates: the best first
-    std::vector<std::vector<std::size_t>> at_step_;  // by step: candidates with an event there, the best first
-    std::vector<std::vector<std::size_t>> of_value_; // by value: its candidates, the best first
-    std::uint64_t spent_ = 0;                        // 64 of these are one unit of effort
+    std::vector<std::size_t> order_;                  // of the candidates: the best first
+    std::vector<std::vector<std::size_t>> at_step_;   // by step: candidates with an event there, the best first
+    std::vector<std::vector<std::size_t>> of_value_;  // by value: its candidates, the best first
+    std::uint64_t spent_ = 0;                         // 64 of these are one unit of effort
     std::uint64_t random_ = 1;
     bool stopped_ = false;
 };

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// timed_state: the visits of the first memory that are chosen so far, and the time that steps and copies take with them.
+// timed_state: the visits of the first memory that are chosen so far, and the time that steps and copies take with
+// them.
 //
 // Internal. A visit is a stay of a value in the first memory, for a run of its events (contents.hpp). It is whole if it
-// is the whole life of the value, which then needs no home and no copies. The room counts bytes by step, without offsets:
-// timed_planner.hpp looks for the places.
+// is the whole life of the value, which then needs no home and no copies. The room counts bytes by step, without
+// offsets: timed_planner.hpp looks for the places.
 //
 // Complexity: O(steps of the visit + copies) to add or remove a visit, O(steps + copies) to simulate.
 // Memory: on the heap, about 40 bytes a step, an event and a visit. Thread safety: not synchronized.
@@ -89,9 +90,7 @@ public:
         return std::max(problem_->durations[s], access_[s]);
     }
     /// Returns the time by which the accesses of a step exceed its duration.
-    [[nodiscard]] std::uint64_t excess_of_step(std::size_t s) const {
-        return time_of_step(s) - problem_->durations[s];
-    }
+    [[nodiscard]] std::uint64_t excess_of_step(std::size_t s) const { return time_of_step(s) - problem_->durations[s]; }
     [[nodiscard]] std::size_t steps() const noexcept { return access_.size(); }
 
     /// Returns the time that the accesses of the steps become shorter by a visit, without its copies.
@@ -194,8 +193,8 @@ private:
         copies_.insert(behind, copy);
     }
 
-    /// Sets the window of the copy in: as early as the home has the contents and the memory has room, until the steps in
-    /// between are as long as the copy.
+    /// Sets the window of the copy in: as early as the home has the contents and the memory has room, until the steps
+    /// in between are as long as the copy.
     void set_in(timed_visit& trial) const {
         const access_value& value = values()[trial.value];
         std::int64_t lowest = std::max<std::int64_t>(value.live.from, 0);
@@ -230,12 +229,12 @@ private:
 
     const timed_problem* problem_ = nullptr;
     const buffer_contents* contents_ = nullptr;
-    std::vector<std::uint64_t> home_costs_;         // by value
-    std::vector<std::uint64_t> access_, used_;      // by step: time of its accesses; bytes of the first memory
-    std::vector<std::uint64_t> ready_;              // by step: when the copies that it waits for end
-    std::vector<std::size_t> visit_of_;             // by event
+    std::vector<std::uint64_t> home_costs_;     // by value
+    std::vector<std::uint64_t> access_, used_;  // by step: time of its accesses; bytes of the first memory
+    std::vector<std::uint64_t> ready_;          // by step: when the copies that it waits for end
+    std::vector<std::size_t> visit_of_;         // by event
     std::vector<timed_visit> visits_;
-    std::vector<copy_window> copies_;               // in the order of the queue
+    std::vector<copy_window> copies_;  // in the order of the queue
 };
 
 }  // namespace detail
