@@ -8,6 +8,12 @@
 // When to use: when sizes and lifetimes of all buffers are known in advance. docs/planning.md is the guide.
 // When not to use: for requests that are known only at run time. Use an arena.
 //
+// To compile the planners once in a program, define ALLOT_PLAN_COMPILED in all files, and ALLOT_PLAN_INSTANCES in one
+// that includes this header. In CMake, link `allot::planner` instead. The calls are then compiled in that file: `plan`,
+// `plan_memories`, `plan_moves`, `plan_mixed`, `replan`, `replan_at`, `plan_symbolic` and `symbolic_plan::bind`, all
+// without a progress callback, and `make_guide`, `validate_moves` and `validate_mixed`. Calls with a callback, with a
+// workspace (`plan_into`) or in a constant expression are compiled where they are.
+//
 // Complexity, memory and thread safety: see the included headers.
 #pragma once
 

@@ -31,10 +31,15 @@ inline namespace v1 {
 
 /// Returns a guide for a pass. Throws the exceptions of the heap, such as `std::bad_alloc`. Fails if a size is 0 or too
 /// large, if an alignment is not a power of two, or if a deallocation comes before its request.
-[[nodiscard]] inline result<guide, plan_error> make_guide(std::span<const pass_request> seen,
-                                                          const guide_options& options = {}) {
-    return detail::guide_maker{seen, options}.run();
+template <class Request = pass_request>
+[[nodiscard]] result<guide, plan_error> make_guide(std::span<const std::type_identity_t<Request>> seen,
+                                                   const guide_options& options = {}) {
+    return detail::guide_maker<Request>{seen, options}.run();
 }
+
+#if defined(ALLOT_PLAN_ONCE)
+ALLOT_PLAN_ONCE result<guide, plan_error> make_guide<pass_request>(std::span<const pass_request>, const guide_options&);
+#endif
 
 }  // namespace v1
 }  // namespace allot

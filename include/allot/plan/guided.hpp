@@ -261,7 +261,7 @@ private:
     inner_block held_{};
     layout wanted_{};
     std::deque<phase_guides> guides_{};  // the addresses of guides stay
-    detail::guided_room<detail::guide_maker::granule> room_{};
+    detail::guided_room<detail::guided_granule> room_{};
 };
 
 /// Deduces a reference for an lvalue and a value for an rvalue.

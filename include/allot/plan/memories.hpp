@@ -128,5 +128,10 @@ template <class Watch = unwatched>
     return made;
 }
 
+#if defined(ALLOT_PLAN_ONCE)
+ALLOT_PLAN_ONCE result<memories_plan, plan_error> plan_memories<unwatched>(const memories_problem&,
+                                                                           const memories_options&, unwatched);
+#endif
+
 }  // namespace v1
 }  // namespace allot

@@ -53,10 +53,15 @@ template <class Watch = unwatched>
 [[nodiscard]] result<mixed_plan, plan_error> plan_mixed(const mixed_problem& problem, const plan_options& options = {},
                                                         Watch watch = {}) {
     using answer = result<mixed_plan, plan_error>;
-    detail::mixed_planner<Watch> planner{problem, options, watch};
+    detail::mixed_planner<Watch, mixed_problem> planner{problem, options, watch};
     if (const plan_error error = planner.run(); error.reason != plan_refusal::none) return answer::failure(error);
     return std::move(planner.best());
 }
+
+#if defined(ALLOT_PLAN_ONCE)
+ALLOT_PLAN_ONCE result<mixed_plan, plan_error> plan_mixed<unwatched>(const mixed_problem&, const plan_options&,
+                                                                     unwatched);
+#endif
 
 }  // namespace v1
 }  // namespace allot

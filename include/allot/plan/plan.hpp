@@ -164,5 +164,9 @@ template <const auto& Given, plan_options Options = at_compile_time>
     return made.plan;
 }
 
+#if defined(ALLOT_PLAN_ONCE)
+ALLOT_PLAN_ONCE result<memory_plan, plan_error> plan<unwatched>(const plan_problem&, const plan_options&, unwatched);
+#endif
+
 }  // namespace v1
 }  // namespace allot

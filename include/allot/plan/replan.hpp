@@ -106,5 +106,10 @@ template <class Watch = unwatched>
     return made;
 }
 
+#if defined(ALLOT_PLAN_ONCE)
+ALLOT_PLAN_ONCE result<memory_replan, plan_error> replan<unwatched>(const plan_problem&, std::span<const plan_place>,
+                                                                    std::size_t, const plan_options&, unwatched);
+#endif
+
 }  // namespace v1
 }  // namespace allot

@@ -178,24 +178,10 @@ struct symbolic_plan : memory_plan {
     /// Sets the value of a symbol before step `before` runs, and plans the steps from there on. Steps do not decrease
     /// between calls. A symbol can be set again to a smaller value. Fails like `replan_at`, with `above_bound` for a
     /// value above the last one, or with `no_such_buffer` for an unknown symbol; the plan is unchanged then.
-    result<replan_summary, plan_error> bind(plan_symbol symbol, std::uint64_t value, std::int64_t before,
-                                            const plan_options& options = {}) {
-        using answer = result<replan_summary, plan_error>;
-        if (symbol.index >= values_.size()) return answer::failure({plan_refusal::no_such_buffer, symbol.index});
-        if (value > values_[symbol.index]) return answer::failure({plan_refusal::above_bound, symbol.index});
-        std::vector<std::uint64_t> values = values_;
-        values[symbol.index] = value;
-        std::vector<plan_buffer> sized = buffers_;
-        for (std::size_t i = 0; i != sized.size(); ++i)  // cannot fail: it did not for larger values
-            static_cast<void>(of_.buffers[i].size.bytes(values, sized[i].size));
-        auto made = replan_at(problem_of(of_, sized), places, before, options);
-        if (!made) return answer::failure(made.error());
-        const replan_summary summary{*made, made->moved};
-        static_cast<memory_plan&>(*this) = std::move(*made);
-        values_ = std::move(values);
-        buffers_ = std::move(sized);
-        return summary;
-    }
+    // A template, so that only programs that call it compile the planner.
+    template <class Symbol = plan_symbol>
+    result<replan_summary, plan_error> bind(std::type_identity_t<Symbol> symbol, std::uint64_t value,
+                                            std::int64_t before, const plan_options& options = {});
     /// Returns to the plan for the bounds, for the next run. No buffer lives.
     void reset() {
         static_cast<memory_plan&>(*this) = at_bounds_;
@@ -223,20 +209,48 @@ private:
     std::vector<std::uint64_t> values_;
 };
 
+template <class Symbol>
+result<replan_summary, plan_error> symbolic_plan::bind(std::type_identity_t<Symbol> symbol, std::uint64_t value,
+                                                       std::int64_t before, const plan_options& options) {
+    using answer = result<replan_summary, plan_error>;
+    if (symbol.index >= values_.size()) return answer::failure({plan_refusal::no_such_buffer, symbol.index});
+    if (value > values_[symbol.index]) return answer::failure({plan_refusal::above_bound, symbol.index});
+    std::vector<std::uint64_t> values = values_;
+    values[symbol.index] = value;
+    std::vector<plan_buffer> sized = buffers_;
+    for (std::size_t i = 0; i != sized.size(); ++i)  // cannot fail: it did not for larger values
+        static_cast<void>(of_.buffers[i].size.bytes(values, sized[i].size));
+    auto made = replan_at(problem_of(of_, sized), places, before, options);
+    if (!made) return answer::failure(made.error());
+    const replan_summary summary{*made, made->moved};
+    static_cast<memory_plan&>(*this) = std::move(*made);
+    values_ = std::move(values);
+    buffers_ = std::move(sized);
+    return summary;
+}
+
 /// Returns a plan for the bounds of all symbols. Fails like `plan`, or with `too_large` for a size that is invalid for
 /// the bounds.
-[[nodiscard]] inline result<symbolic_plan, plan_error> plan_symbolic(const symbolic_problem& of,
-                                                                     const plan_options& options = {}) {
+template <class Watch = unwatched>
+[[nodiscard]] result<symbolic_plan, plan_error> plan_symbolic(const symbolic_problem& of,
+                                                              const plan_options& options = {}, Watch watch = {}) {
     using answer = result<symbolic_plan, plan_error>;
     std::vector<plan_buffer> buffers(of.buffers.size());
     for (std::size_t i = 0; i != buffers.size(); ++i) {
         buffers[i] = {0, of.buffers[i].live, of.buffers[i].align};
         if (!of.buffers[i].size.bytes(of.bounds, buffers[i].size)) return answer::failure({plan_refusal::too_large, i});
     }
-    auto made = plan(symbolic_plan::problem_of(of, buffers), options);
+    auto made = plan(symbolic_plan::problem_of(of, buffers), options, watch);
     if (!made) return answer::failure(made.error());
     return symbolic_plan{of, std::move(buffers), *std::move(made)};
 }
+
+#if defined(ALLOT_PLAN_ONCE)
+ALLOT_PLAN_ONCE result<replan_summary, plan_error> symbolic_plan::bind<plan_symbol>(plan_symbol, std::uint64_t,
+                                                                                    std::int64_t, const plan_options&);
+ALLOT_PLAN_ONCE result<symbolic_plan, plan_error> plan_symbolic<unwatched>(const symbolic_problem&, const plan_options&,
+                                                                           unwatched);
+#endif
 
 }  // namespace v1
 }  // namespace allot

@@ -90,11 +90,12 @@ struct mixed_violation {
 namespace detail {
 
 /// Implementation of `validate_mixed`.
+template <class Plan>
 class mixed_validator {
     using kind = mixed_violation_kind;
 
 public:
-    mixed_validator(const mixed_problem& problem, const mixed_plan& plan)
+    mixed_validator(const mixed_problem& problem, const Plan& plan)
         : problem_{&problem.buffers}, page_size_{problem.page_size}, plan_{&plan}, count_{problem_->buffers.size()} {
         in_pages_.assign(count_, false);
         for (const std::size_t i : problem.paged)
@@ -269,7 +270,7 @@ private:
 
     const plan_problem* problem_;
     std::uint64_t page_size_;
-    const mixed_plan* plan_;
+    const Plan* plan_;
     std::size_t count_;
     std::vector<bool> in_pages_;
     std::vector<std::size_t> group_;    // by buffer: the first buffer of its group
@@ -283,10 +284,15 @@ private:
 /// Returns the first violation that it finds, or a violation of kind `none` if the plan is valid.
 ///
 /// No buffer and no page may end above `capacity`. Throws the exceptions of the heap.
-[[nodiscard]] inline mixed_violation validate_mixed(const mixed_problem& problem, const mixed_plan& plan,
-                                                    std::uint64_t capacity) {
-    return detail::mixed_validator{problem, plan}.run(capacity);
+template <class Plan = mixed_plan>
+[[nodiscard]] mixed_violation validate_mixed(const mixed_problem& problem, const std::type_identity_t<Plan>& plan,
+                                             std::uint64_t capacity) {
+    return detail::mixed_validator<Plan>{problem, plan}.run(capacity);
 }
+
+#if defined(ALLOT_PLAN_ONCE)
+ALLOT_PLAN_ONCE mixed_violation validate_mixed<mixed_plan>(const mixed_problem&, const mixed_plan&, std::uint64_t);
+#endif
 
 }  // namespace v1
 }  // namespace allot

@@ -40,9 +40,10 @@ inline namespace v1 {
 namespace detail {
 
 /// Implementation of `validate_moves` for a valid problem.
+template <class Plan>
 class moves_validator : piece_validator {
 public:
-    moves_validator(const moves_problem& problem, const moves_plan& plan)
+    moves_validator(const moves_problem& problem, const Plan& plan)
         : piece_validator{problem, plan.pieces}, plan_{&plan} {}
 
     [[nodiscard]] moves_violation run() {
@@ -109,17 +110,22 @@ private:
         return {};
     }
 
-    const moves_plan* plan_;
+    const Plan* plan_;
 };
 
 }  // namespace detail
 
 /// Returns the first violation that it finds, or a violation of kind `none` if the plan is valid. A plan with unplaced
 /// buffers is not valid. Throws the exceptions of the heap, such as `std::bad_alloc`.
-[[nodiscard]] inline moves_violation validate_moves(const moves_problem& problem, const moves_plan& plan) {
+template <class Plan = moves_plan>
+[[nodiscard]] moves_violation validate_moves(const moves_problem& problem, const std::type_identity_t<Plan>& plan) {
     if (detail::check_moves(problem).reason != plan_refusal::none) return {moves_violation_kind::bad_problem, 0};
-    return detail::moves_validator{problem, plan}.run();
+    return detail::moves_validator<Plan>{problem, plan}.run();
 }
+
+#if defined(ALLOT_PLAN_ONCE)
+ALLOT_PLAN_ONCE moves_violation validate_moves<moves_plan>(const moves_problem&, const moves_plan&);
+#endif
 
 }  // namespace v1
 }  // namespace allot

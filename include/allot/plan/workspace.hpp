@@ -28,7 +28,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
+#include <utility>
 
 namespace allot {
 inline namespace v1 {
@@ -103,7 +103,29 @@ struct plan_workspace {
     }
 };
 
-/// A workspace on the heap.
+namespace detail {
+/// An array on the heap. It has fewer functions than std::vector, so that it takes less time to compile.
+template <class T>
+class heap_array {
+public:
+    explicit heap_array(std::size_t count) : items_{count == 0 ? nullptr : new T[count]{}}, count_{count} {}
+    heap_array(heap_array&& other) noexcept
+        : items_{std::exchange(other.items_, nullptr)}, count_{std::exchange(other.count_, 0)} {}
+    heap_array& operator=(heap_array&& other) noexcept {
+        std::swap(items_, other.items_);
+        std::swap(count_, other.count_);
+        return *this;
+    }
+    ~heap_array() { delete[] items_; }
+    [[nodiscard]] operator std::span<T>() noexcept { return {items_, count_}; }
+
+private:
+    T* items_;
+    std::size_t count_;
+};
+}  // namespace detail
+
+/// A workspace on the heap. It can be moved, but not copied.
 class plan_heap {
 public:
     /// Allocates the arrays. Throws the exceptions of the heap, such as `std::bad_alloc`.
@@ -121,13 +143,13 @@ public:
     }
 
 private:
-    std::vector<std::uint32_t> u32_;
-    std::vector<std::uint64_t> u64_;
-    std::vector<plan_extent> extents_;
-    std::vector<plan_buffer> buffers_;
-    std::vector<plan_revival> revivals_;
-    std::vector<plan_fixed> fixed_;
-    std::vector<plan_pair> pairs_;
+    detail::heap_array<std::uint32_t> u32_;
+    detail::heap_array<std::uint64_t> u64_;
+    detail::heap_array<plan_extent> extents_;
+    detail::heap_array<plan_buffer> buffers_;
+    detail::heap_array<plan_revival> revivals_;
+    detail::heap_array<plan_fixed> fixed_;
+    detail::heap_array<plan_pair> pairs_;
 };
 
 /// A workspace that contains its arrays, for static storage and constant expressions.

@@ -83,10 +83,35 @@ if(WAY STREQUAL "find_package")
     endif()
     set(installed "-DCMAKE_PREFIX_PATH=${prefix}" -DALLOT_VERSION=${VERSION})
     build_and_run_consumer(${installed} ${toolkit})
-    refuse_consumer("allot has no component openc (components: headers_only, boost, module, c, opencl, cuda, hip, \
+    refuse_consumer("allot has no component openc (components: headers_only, boost, module, planner, c, opencl, cuda, hip, \
 vulkan, mpi, shmem)" ${installed} -DALLOT_COMPONENTS=openc)
     refuse_consumer("the SDK of allot::hip is not found" ${installed} -DALLOT_COMPONENTS=hip
                     -DALLOT_HIP_INCLUDE_DIR=OFF)
+
+elseif(WAY STREQUAL "planner")
+    # allot::planner, installed and from the sources. An object of the consumer only calls the planners.
+    run(${CMAKE_COMMAND} --install ${BUILD} --prefix "${SCRATCH}/a prefix")
+    set(installed "-DCMAKE_PREFIX_PATH=${SCRATCH}/a prefix" -DALLOT_VERSION=${VERSION} -DALLOT_COMPONENTS=planner)
+    find_program(NM nm REQUIRED)
+    foreach(from installed sources)
+        set(arguments ${installed})
+        if(from STREQUAL "sources")
+            set(arguments -DALLOT_SOURCE=${SOURCE})
+        endif()
+        build_and_run_consumer(${arguments} -DALLOT_TARGET=allot::planner -DCONSUMER=planner.cpp)
+        execute_process(COMMAND ${NM} -C ${SCRATCH}/build/CMakeFiles/consumer.dir/planner.cpp.o
+                        OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+        foreach(name plan plan_memories plan_moves plan_mixed replan replan_at plan_symbolic symbolic_plan::bind
+                     make_guide validate_moves validate_mixed)
+            if(NOT symbols MATCHES " U [^\n]*allot::v1::${name}<")
+                message(FATAL_ERROR "the planner of ${name} does not come from the library:\n${symbols}")
+            endif()
+        endforeach()
+        if(symbols MATCHES "[^\n]*(planner|_search|greedy|guide_maker|validator)[^\n]*::")
+            message(FATAL_ERROR "the object of the consumer contains a part of a planner: ${CMAKE_MATCH_0}")
+        endif()
+        file(REMOVE_RECURSE ${SCRATCH}/build)
+    endforeach()
 
 elseif(WAY STREQUAL "without_boost")
     # A machine without Boost: CMake does not find it, and a header that includes it does not compile.

@@ -163,3 +163,28 @@ TEST_CASE("symbolic plan: bad input is refused, and the plan stays") {
     CHECK(plan.bind(m, 51, 0).error() == allot::plan_error{plan_refusal::above_bound, 1});
     CHECK(plan.bind(m, 0, 0)->peak == 0);
 }
+
+TEST_CASE("symbolic plan: a progress callback sees the same peaks as that of plan, and stops the planner") {
+    std::mt19937 random{4};
+    const auto known = problems::random_buffers(random, 200, 100, 1000);
+    std::vector<symbolic_buffer> buffers;
+    for (const allot::plan_buffer& each : known) buffers.push_back({{each.size}, each.live, each.align});
+    const allot::plan_options searched{.effort = 30'000, .remember = 1024};
+    for (const std::size_t stop_after : {1, 3}) {
+        std::vector<std::uint64_t> peaks, expected;
+        const auto made = allot::plan_symbolic({.buffers = buffers}, searched, [&](allot::plan_progress now) {
+            peaks.push_back(now.peak);
+            return peaks.size() == stop_after;
+        });
+        const auto plain = allot::plan({.buffers = known}, searched, [&](allot::plan_progress now) {
+            expected.push_back(now.peak);
+            return expected.size() == stop_after;
+        });
+        REQUIRE(made);
+        REQUIRE(plain);
+        CHECK(!peaks.empty());
+        CHECK(peaks == expected);
+        CHECK(made->peak == plain->peak);
+        CHECK(made->places == plain->places);
+    }
+}

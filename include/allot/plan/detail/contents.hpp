@@ -65,23 +65,24 @@ enum class event_place : unsigned char {
 };
 
 /// Events and values of a set of buffers.
+template <class Access>
 class buffer_contents {
 public:
     buffer_contents() = default;
     /// Includes the buffers for which `counts` is true.
-    buffer_contents(std::span<const plan_buffer> buffers, std::span<const plan_access> accesses,
+    buffer_contents(std::span<const plan_buffer> buffers, std::span<const Access> accesses,
                     const std::vector<bool>& counts)
         : event_of_(accesses.size()) {
         std::vector<std::size_t> order;
         for (std::size_t a = 0; a != accesses.size(); ++a)
             if (counts[accesses[a].buffer]) order.push_back(a);
         sort_stably(order, [&](std::size_t a, std::size_t b) {
-            const plan_access &one = accesses[a], &other = accesses[b];
+            const Access &one = accesses[a], &other = accesses[b];
             return one.buffer != other.buffer ? one.buffer < other.buffer : one.step < other.step;
         });
         for (std::size_t k = 0; k != order.size();) {
-            const plan_access& first = accesses[order[k]];
-            const auto is_at_once = [&](const plan_access& each) {
+            const Access& first = accesses[order[k]];
+            const auto is_at_once = [&](const Access& each) {
                 return each.buffer == first.buffer && each.step == first.step;
             };
             access_event event{.step = first.step};

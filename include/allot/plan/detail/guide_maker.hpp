@@ -8,7 +8,6 @@
 #include <allot/plan/plan.hpp>
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 namespace allot {
@@ -35,13 +34,18 @@ struct rehearsed_call {
     std::size_t size = 0;
 };
 
+/// A template, so that only programs that make guides compile it.
+template <class Request, class Room = guided_room<guided_granule>>
 class guide_maker {
-public:
-    static constexpr std::size_t granule = 16;
-    static constexpr std::size_t everything = std::numeric_limits<std::size_t>::max() / 2;
-    using room = guided_room<granule>;
+    static constexpr std::size_t granule = guided_granule;
+    using room = Room;
+    using strategy = typename Room::strategy_type;
+    using allocation = typename Room::allocation_type;
 
-    guide_maker(std::span<const pass_request> seen, const guide_options& options) : seen_{seen}, options_{options} {}
+public:
+    static constexpr std::size_t everything = std::numeric_limits<std::size_t>::max() / 2;
+
+    guide_maker(std::span<const Request> seen, const guide_options& options) : seen_{seen}, options_{options} {}
 
     [[nodiscard]] result<guide, plan_error> run() {
         using answer = result<guide, plan_error>;
@@ -64,7 +68,7 @@ private:
     [[nodiscard]] plan_error check() const noexcept {
         if (seen_.size() >= lives_on / 4) return {plan_refusal::too_many, 0};
         for (std::size_t i = 0; i != seen_.size(); ++i) {
-            const pass_request& each = seen_[i];
+            const Request& each = seen_[i];
             if (!is_alignment(each.align)) return {plan_refusal::not_an_alignment, i};
             if (each.size == 0 || each.size > std::numeric_limits<std::size_t>::max() / 4)
                 return {plan_refusal::too_large, i};
@@ -81,7 +85,7 @@ private:
         const auto count = static_cast<std::uint32_t>(seen_.size());
         std::vector<std::vector<std::uint32_t>> ending(count + 1);
         for (std::uint32_t i = 0; i != count; ++i) {
-            const pass_request& each = seen_[i];
+            const Request& each = seen_[i];
             guide_slot slot{.size = each.size, .align = each.align, .key = each.key};
             slot.is_carried = each.is_carried;
             slot.is_planned = each.until != lives_on && (!slot.is_carried || each.after <= i);
@@ -115,7 +119,7 @@ private:
         std::vector<std::uint32_t> slots;
         for (std::uint32_t i = 0; i != seen_.size(); ++i) {
             if (!base_.slots[i].is_planned) continue;
-            const pass_request& each = seen_[i];
+            const Request& each = seen_[i];
             if (base_.slots[i].is_carried && each.after != 0) revivals.push_back({buffers.size(), {0, each.after}});
             buffers.push_back({.size = align_up<std::uint64_t>(each.size, granule),
                                .live = {i, each.until},
@@ -141,9 +145,9 @@ private:
     /// `stop`.
     std::uint64_t play_best_fit(guide& made, std::span<const rule> rules,
                                 std::uint64_t stop = std::numeric_limits<std::uint64_t>::max()) const {
-        room::strategy_type space;
+        strategy space;
         (void)space.insert({0, everything});
-        std::vector<room::allocation_type> held(seen_.size());
+        std::vector<allocation> held(seen_.size());
         const std::uint64_t goal = made.bound + made.bound / 256;
         std::uint64_t excess = 0;
         made.peak = 0;
@@ -172,8 +176,7 @@ private:
         return std::any_of(base_.slots.begin(), base_.slots.end(),
                            [](const guide_slot& slot) { return slot.is_planned && slot.is_carried; });
     }
-    [[nodiscard]] room::allocation_type put(room::strategy_type& space, std::uint32_t i, rule by,
-                                            std::uint64_t peak) const {
+    [[nodiscard]] allocation put(strategy& space, std::uint32_t i, rule by, std::uint64_t peak) const {
         const auto size = static_cast<std::size_t>(seen_[i].size), align = static_cast<std::size_t>(seen_[i].align);
         const layout wanted{size, align};
         if (by != rule::best_fit) {
@@ -184,8 +187,7 @@ private:
         return space.allocate(wanted);
     }
     /// Returns the offset that a rule selects. All bytes behind the peak are one hole, which is used last.
-    [[nodiscard]] static std::size_t other_place(const room::strategy_type& space, layout wanted, rule by,
-                                                 std::size_t peak) {
+    [[nodiscard]] static std::size_t other_place(const strategy& space, layout wanted, rule by, std::size_t peak) {
         const std::size_t align = std::max(wanted.align, granule);
         basic_extent<std::size_t> best{}, second{}, last{};
         space.for_each_hole({0, everything}, [&](basic_extent<std::size_t> hole) {
@@ -211,9 +213,9 @@ private:
     [[nodiscard]] bool is_settled(const guide& made) const {
         if (!carries()) return true;
         guide again = made;
-        room::strategy_type space;
+        strategy space;
         (void)space.insert({0, everything});
-        std::vector<room::allocation_type> held(seen_.size());
+        std::vector<allocation> held(seen_.size());
         for (std::uint32_t i = 0; i != seen_.size(); ++i) {
             const guide_slot& slot = made.slots[i];
             if (slot.is_planned && slot.is_carried)
@@ -279,12 +281,16 @@ private:
         const auto sum = [](const std::vector<std::uint64_t>& of) {
             return std::accumulate(of.begin(), of.end(), std::uint64_t{});
         };
+        const auto is_at_most = [](const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
+            for (std::size_t i = 0; i != a.size(); ++i)
+                if (a[i] > b[i]) return false;
+            return true;
+        };
         const std::vector<std::uint64_t> limits = rehearse(*all[0]);
         std::uint64_t least = sum(limits) - sum(limits) / 64;
         for (guide* const each : all.subspan(1)) {
             const std::vector<std::uint64_t> peaks = rehearse(*each);
-            if (!std::equal(peaks.begin(), peaks.end(), limits.begin(), std::less_equal<>{}) || sum(peaks) >= least)
-                continue;
+            if (!is_at_most(peaks, limits) || sum(peaks) >= least) continue;
             best = each;
             least = sum(peaks);
         }
@@ -343,7 +349,7 @@ private:
         return peak;
     }
 
-    std::span<const pass_request> seen_;
+    std::span<const Request> seen_;
     guide_options options_;
     guide base_;
 };

@@ -32,6 +32,9 @@ struct guided_spot {
     bool inside = false;
 };
 
+/// The granule of the rooms of `guided`.
+inline constexpr std::size_t guided_granule = 16;
+
 template <std::size_t Granule>
 class guided_room {
 public:

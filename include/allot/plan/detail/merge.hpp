@@ -44,9 +44,8 @@ struct merged_problem {
     }
     /// Translates an error about a buffer of `problem` into one about the first given buffer of that group.
     [[nodiscard]] constexpr plan_error as_given(plan_error error) const noexcept {
-        const auto is_it = [&](std::uint32_t group) { return group == error.which; };
-        if (const auto first = std::ranges::find_if(became, is_it); first != became.end())
-            error.which = static_cast<std::size_t>(first - became.begin());
+        for (std::size_t i = 0; i != became.size(); ++i)
+            if (became[i] == error.which) return {error.reason, i};
         return error;
     }
 };

@@ -18,9 +18,10 @@ inline namespace v1 {
 namespace detail {
 
 /// The facts about a mixed problem that planning needs.
+template <class Problem>
 class mixed_parts {
 public:
-    explicit mixed_parts(const mixed_problem& problem) : problem_{&problem} {}
+    explicit mixed_parts(const Problem& problem) : problem_{&problem} {}
 
     /// Reads the problem and returns its first error.
     [[nodiscard]] plan_error read() {
@@ -112,7 +113,7 @@ private:
         return {};
     }
 
-    const mixed_problem* problem_;
+    const Problem* problem_;
     std::vector<char> is_paged_, is_whole_;  // by buffer; by group: whether pages follow one another
     std::vector<std::uint32_t> pages_, group_;
     std::uint32_t in_all_ = 0;

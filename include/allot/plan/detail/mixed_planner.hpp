@@ -23,10 +23,13 @@ inline namespace v1 {
 namespace detail {
 
 /// Implementation of `plan_mixed`.
-template <class Watch>
+template <class Watch, class Problem>
 class mixed_planner {
+    using parts = mixed_parts<Problem>;
+    using pieces = page_pieces<parts>;
+
 public:
-    mixed_planner(const mixed_problem& problem, const plan_options& options, Watch& watch)
+    mixed_planner(const Problem& problem, const plan_options& options, Watch& watch)
         : parts_{problem}, options_{options}, watch_{&watch} {}
 
     /// Makes the best plan and returns the first error.
@@ -62,7 +65,7 @@ private:
 
     /// Finds the lower bound. It holds for buffers in pages too, because it depends only on numbers of bytes.
     [[nodiscard]] plan_error find_bound() {
-        const page_pieces whole{parts_, all_pages};
+        const pieces whole{parts_, all_pages};
         const plan_problem problem = whole.problem();
         plan_heap heap{merge_space(problem) + bound_space(problem)};
         plan_workspace workspace = heap;
@@ -76,7 +79,7 @@ private:
         for (const plan_buffer& buffer : parts_.buffers()) made_.align = std::max(made_.align, buffer.align);
         return {};
     }
-    [[nodiscard]] static plan_error as_given(const page_pieces& cut, plan_error error) noexcept {
+    [[nodiscard]] static plan_error as_given(const pieces& cut, plan_error error) noexcept {
         error.which = cut.given(error.which);
         return error;
     }
@@ -84,18 +87,18 @@ private:
     [[nodiscard]] std::uint32_t pages_each(std::size_t most) const {
         const std::size_t own = parts_.buffers().size();
         for (std::uint32_t each = 1; each != 0 && most > own; each *= 2)
-            if (page_pieces::count(parts_, each, most - own) != page_pieces::too_many) return each;
+            if (pieces::count(parts_, each, most - own) != pieces::too_many) return each;
         return all_pages;
     }
 
     /// Returns the effort for pieces of at most `each` pages. The placement of one of many pieces takes longer, because
     /// more of them live at the same time.
     [[nodiscard]] std::uint64_t effort_for(std::uint32_t each) const {
-        return options_.effort / (1 + page_pieces::count(parts_, each, most_pieces) / 256) + 1;
+        return options_.effort / (1 + pieces::count(parts_, each, most_pieces) / 256) + 1;
     }
     /// Plans pieces of at most `each` pages, and chooses pages beside the contiguous buffers.
     [[nodiscard]] plan_error try_pieces(std::uint32_t each, std::uint64_t effort) {
-        const page_pieces cut{parts_, each};
+        const pieces cut{parts_, each};
         plan_options options = options_;
         options.effort = effort;
         if (each == 0) options.capacity = plan_options{}.capacity;
@@ -119,7 +122,7 @@ private:
         const bool sorts = scattered == 0 || offsets.size() - scattered <= most_sorted / scattered;
         for (const page_fill_way way : {page_fill_way{sorts, false}, {sorts, true}, {false, false}, {false, true}}) {
             if (has_plan_ && made_.peak <= goal()) return;
-            page_fill pages{parts_, offsets, way};
+            page_fill<parts> pages{parts_, offsets, way};
             if (pages.run() > ~std::uint64_t{0} / parts_.page_size()) continue;  // also if there are too few pages
             keep_if_lower(offsets, [&](std::size_t i, std::size_t k) { return pages.page(i, k) * parts_.page_size(); });
         }
@@ -153,7 +156,7 @@ private:
         }
     }
 
-    mixed_parts parts_;
+    parts parts_;
     plan_options options_;
     Watch* watch_;
     mixed_plan made_{};

@@ -100,7 +100,7 @@ private:
     /// for all of that time, they cost at least one access elsewhere: the access itself, or a copy. At the step of an
     /// event, they cost that for each access.
     void raise_bound() {
-        piece_problem problem;
+        piece_problem<plan_buffer> problem;
         std::uint64_t sum = 0;  // cost that the problem does not include
         const auto least_cost = [&](std::size_t i) {
             const std::uint64_t allowed = facts_.allowed[i];
@@ -189,7 +189,7 @@ private:
     };
     /// Prices of the bytes of `fast`, and the costs of a visit by value.
     struct visit_choice {
-        visit_prices& prices;
+        visit_prices<buffer_contents<plan_access>>& prices;
         const std::vector<visit_costs>& costs;
         std::uint32_t fast;
         std::int64_t numerator, denominator;
@@ -197,7 +197,7 @@ private:
 
     /// Places as many of the cheapest visits as fit and returns whether any fits. Earlier choices stay.
     [[nodiscard]] bool choose(move_decision& trial, const std::vector<std::size_t>& wanted, const visit_choice& by) {
-        piece_problem problem;
+        piece_problem<plan_buffer> problem;
         add_decided(problem, trial, by.fast);
         problem.allow_only_the_first();
         const std::size_t known = problem.size();
@@ -218,7 +218,7 @@ private:
         return any;
     }
     /// Adds the pieces that are in `fast` already.
-    void add_decided(piece_problem& problem, const move_decision& trial, std::uint32_t fast) const {
+    void add_decided(piece_problem<plan_buffer>& problem, const move_decision& trial, std::uint32_t fast) const {
         problem.add_whole(facts_, [&](std::size_t i) { return facts_.whole[i].memory == fast; });
         for (std::size_t v = 0; v != values().size(); ++v) {
             const access_value& value = values()[v];
@@ -231,10 +231,10 @@ private:
         }
     }
     /// Adds the cheapest visits of each wanted value without a place.
-    [[nodiscard]] std::vector<candidate> add_candidates(piece_problem& problem, const move_decision& trial,
+    [[nodiscard]] std::vector<candidate> add_candidates(piece_problem<plan_buffer>& problem, const move_decision& trial,
                                                         const std::vector<std::size_t>& wanted,
                                                         const visit_choice& by) const {
-        const buffer_contents& contents = facts_.contents;
+        const buffer_contents<plan_access>& contents = facts_.contents;
         std::vector<candidate> candidates;
         for (const std::size_t v : wanted) {
             if (is_placed(trial, v)) continue;
@@ -280,7 +280,7 @@ private:
         best_ = std::move(made);
         return true;
     }
-    [[nodiscard]] auto plan_pieces(const piece_problem& problem, std::span<const plan_memory> memories) {
+    [[nodiscard]] auto plan_pieces(const piece_problem<plan_buffer>& problem, std::span<const plan_memory> memories) {
         memories_options options = options_;
         options.effort /= 8;
         spent_ += options.effort + problem.size() * problem.size() / 1000;  // includes the work outside of the search

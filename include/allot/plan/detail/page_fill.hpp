@@ -35,12 +35,13 @@ struct page_fill_way {
 };
 
 /// Chooses pages. The result has one list for each group of buffers.
+template <class Parts>
 class page_fill {
 public:
     static constexpr std::uint64_t no_height = ~std::uint64_t{0};
 
     /// `offsets` has the offset of each buffer that is not scattered.
-    page_fill(const mixed_parts& parts, std::span<const std::uint64_t> offsets, page_fill_way way)
+    page_fill(const Parts& parts, std::span<const std::uint64_t> offsets, page_fill_way way)
         : parts_{&parts}, way_{way}, lists_(parts.buffers().size()) {
         list_lives();
         list_ranges(offsets);
@@ -300,7 +301,7 @@ private:
         });
     }
 
-    const mixed_parts* parts_;
+    const Parts* parts_;
     page_fill_way way_;
     std::vector<std::vector<std::uint32_t>> lists_;  // slots, by group
     std::vector<life> lives_;                        // in order of time

@@ -23,12 +23,13 @@ inline namespace v1 {
 namespace detail {
 
 /// A problem of contiguous buffers that represents a mixed problem. The buffers keep their indices, and pieces follow.
+template <class Parts>
 class page_pieces {
 public:
     static constexpr std::size_t too_many = ~std::size_t{0};
 
     /// Returns the number of pieces and of pairs that are apart, or `too_many` if it exceeds `most`.
-    [[nodiscard]] static std::size_t count(const mixed_parts& parts, std::uint32_t pages_each, std::size_t most) {
+    [[nodiscard]] static std::size_t count(const Parts& parts, std::uint32_t pages_each, std::size_t most) {
         const auto pieces = [&](std::size_t i) { return pieces_of(parts, i, pages_each); };
         std::size_t sum = 0;
         const auto add = [&](std::size_t a, std::size_t b) {
@@ -43,7 +44,7 @@ public:
 
     /// If `pages_each` is 0, there are no pieces: only contiguous buffers take space. Precondition: `count` is not
     /// `too_many`.
-    page_pieces(const mixed_parts& parts, std::uint32_t pages_each) : parts_{&parts}, pages_each_{pages_each} {
+    page_pieces(const Parts& parts, std::uint32_t pages_each) : parts_{&parts}, pages_each_{pages_each} {
         const plan_problem& given = parts.given();
         for (std::size_t i = 0; i != given.buffers.size(); ++i)
             buffers_.push_back({parts.is_scattered(i) ? 0 : parts.bytes(i), given.buffers[i].live,
@@ -76,7 +77,7 @@ public:
     }
 
 private:
-    [[nodiscard]] static std::size_t pieces_of(const mixed_parts& parts, std::size_t i, std::uint32_t pages_each) {
+    [[nodiscard]] static std::size_t pieces_of(const Parts& parts, std::size_t i, std::uint32_t pages_each) {
         if (pages_each == 0 || !parts.is_scattered(i)) return 0;
         return static_cast<std::size_t>(pages_for(parts.pages(i), pages_each));
     }
@@ -109,7 +110,7 @@ private:
                 for (std::size_t k = 0; k != pieces(i); ++k) together_.push_back({first_[most] + k, first_[i] + k});
     }
 
-    const mixed_parts* parts_;
+    const Parts* parts_;
     std::uint32_t pages_each_;
     std::vector<plan_buffer> buffers_;
     std::vector<std::size_t> first_;  // first piece, by buffer

@@ -39,40 +39,41 @@ struct move_decision {
 struct move_facts {
     memories_problem given;
     std::span<const plan_access> accesses;
-    std::vector<std::uint64_t> uses{};     // by buffer
-    std::vector<std::uint64_t> allowed{};  // by buffer: allowed memories that it fits
-    std::vector<memory_place> whole{};     // by buffer: place in the plan without moves
-    std::vector<bool> moves{};             // by buffer: whether it may move
-    buffer_contents contents{};            // contents of the buffers that may move
+    std::vector<std::uint64_t> uses{};        // by buffer
+    std::vector<std::uint64_t> allowed{};     // by buffer: allowed memories that it fits
+    std::vector<memory_place> whole{};        // by buffer: place in the plan without moves
+    std::vector<bool> moves{};                // by buffer: whether it may move
+    buffer_contents<plan_access> contents{};  // contents of the buffers that may move
 
     [[nodiscard]] static constexpr std::uint64_t bit(std::size_t memory) noexcept { return std::uint64_t{1} << memory; }
     [[nodiscard]] std::span<const plan_buffer> buffers() const noexcept { return given.buffers.buffers; }
 };
 
 /// Builds a problem for `plan_memories` piece by piece.
+template <class Buffer>
 class piece_problem {
 public:
     /// Adds a piece.
-    void add(const plan_buffer& of, lifetime live, std::uint64_t uses, std::uint64_t allowed) {
+    void add(const Buffer& of, lifetime live, std::uint64_t uses, std::uint64_t allowed) {
         buffers_.push_back({of.size, live, of.align});
         uses_.push_back(uses);
         allowed_.push_back(allowed);
     }
     /// Adds a piece with a fixed offset.
-    void add(const plan_buffer& of, lifetime live, std::uint64_t uses, std::uint64_t allowed, std::uint64_t offset) {
+    void add(const Buffer& of, lifetime live, std::uint64_t uses, std::uint64_t allowed, std::uint64_t offset) {
         fixed_.push_back({buffers_.size(), offset});
         add(of, live, uses, allowed);
     }
     /// Adds the buffers that may not move and for which `is_wanted(buffer)` is true, at their fixed places.
-    template <class IsWanted>
-    void add_whole(const move_facts& facts, IsWanted is_wanted) {
+    template <class Facts, class IsWanted>
+    void add_whole(const Facts& facts, IsWanted is_wanted) {
         const std::size_t count = facts.buffers().size();
         std::vector<std::size_t> number(count, count);
         for (std::size_t i = 0; i != count; ++i) {
             if (facts.moves[i] || !is_wanted(i)) continue;
             number[i] = buffers_.size();
             const memory_place place = facts.whole[i];
-            const plan_buffer& buffer = facts.buffers()[i];
+            const Buffer& buffer = facts.buffers()[i];
             add(buffer, buffer.live, facts.uses[i], move_facts::bit(place.memory), place.offset);
         }
         for (const plan_revival& each : facts.given.buffers.revivals)
@@ -90,7 +91,7 @@ public:
     }
 
 private:
-    std::vector<plan_buffer> buffers_;
+    std::vector<Buffer> buffers_;
     std::vector<plan_revival> revivals_;
     std::vector<plan_fixed> fixed_;
     std::vector<plan_pair> together_;
@@ -102,7 +103,8 @@ private:
     return one.buffer != other.buffer ? one.buffer < other.buffer : one.live.from < other.live.from;
 }
 /// Returns the piece of an access: the last piece of its buffer that begins at or before its step.
-[[nodiscard]] inline std::size_t piece_at(const std::vector<plan_piece>& pieces, const plan_access& access) {
+template <class Access>
+[[nodiscard]] std::size_t piece_at(const std::vector<plan_piece>& pieces, const Access& access) {
     const auto behind = std::partition_point(pieces.begin(), pieces.end(), [&](const plan_piece& piece) {
         return piece.buffer != access.buffer ? piece.buffer < access.buffer : piece.live.from <= access.step;
     });
@@ -110,9 +112,10 @@ private:
 }
 
 /// The pieces and copies of a decision. They get their places when `problem` is planned.
+template <class Facts>
 class decided_pieces {
 public:
-    decided_pieces(const move_facts& facts, const move_decision& decided)
+    decided_pieces(const Facts& facts, const move_decision& decided)
         : facts_{&facts}, piece_(facts.contents.events().size()) {
         problem_.add_whole(facts, [](std::size_t) { return true; });
         for (std::size_t i = 0; i != facts.buffers().size(); ++i)
@@ -120,7 +123,7 @@ public:
         for (std::size_t v = 0; v != facts.contents.values().size(); ++v) add(v, decided);
     }
 
-    [[nodiscard]] const piece_problem& problem() const noexcept { return problem_; }
+    [[nodiscard]] const piece_problem<plan_buffer>& problem() const noexcept { return problem_; }
 
     /// Writes pieces and copies in order, and the piece of each access. `places` is the plan of `problem`.
     void write(moves_plan& made, const std::vector<memory_place>& places) && {
@@ -152,7 +155,7 @@ public:
 private:
     /// Adds the pieces and copies of value `v`.
     void add(std::size_t v, const move_decision& decided) {
-        const buffer_contents& contents = facts_->contents;
+        const auto& contents = facts_->contents;
         const access_value& value = contents.values()[v];
         // A home lasts from its first contents to the last use of them.
         constexpr std::int64_t latest = std::numeric_limits<std::int64_t>::max();
@@ -198,8 +201,8 @@ private:
         else problem_.add(of, live, uses, move_facts::bit(place.memory), place.offset);
     }
 
-    const move_facts* facts_;
-    piece_problem problem_;
+    const Facts* facts_;
+    piece_problem<plan_buffer> problem_;
     std::vector<plan_piece> pieces_;
     std::vector<plan_copy> copies_;
     std::vector<std::size_t> piece_;  // by event

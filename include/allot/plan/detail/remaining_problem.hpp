@@ -14,10 +14,12 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+/// A template, so that only programs that call `replan_at` compile it.
+template <class Problem>
 class remaining_problem {
 public:
     /// Precondition: there are as many steps before `step` as buffers.
-    remaining_problem(const plan_problem& all, std::span<const plan_place> before, std::int64_t step)
+    remaining_problem(const Problem& all, std::span<const plan_place> before, std::int64_t step)
         : all_{all}, step_{step}, past_{step}, states_(all.buffers.size()), numbers_(all.buffers.size(), none) {
         for (std::size_t i = 0; i != states_.size(); ++i) note(i, all.buffers[i].live);
         for (const plan_revival& each : all.revivals) note(each.buffer, each.live);
@@ -37,7 +39,7 @@ public:
     }
 
     /// Returns the problem, which views this object.
-    [[nodiscard]] plan_problem problem() const noexcept {
+    [[nodiscard]] Problem problem() const noexcept {
         return {buffers_, revivals_, fixed_, together_, apart_, all_.reserved};
     }
     /// Returns whether the buffer began before the step and lives at the step or later. It keeps its place.
@@ -84,7 +86,7 @@ private:
                 to.push_back({numbers_[each.first], numbers_[each.second]});
     }
 
-    plan_problem all_;
+    Problem all_;
     std::int64_t step_, past_;
     std::vector<state> states_;
     std::vector<std::size_t> numbers_;

@@ -32,8 +32,8 @@ public:
             begins_[count] = range.offset;
             ends_[count++] = range.offset + range.size;
         }
-        std::ranges::sort(begins_.first(count));
-        std::ranges::sort(ends_.first(count));
+        std::sort(begins_.data(), begins_.data() + count);
+        std::sort(ends_.data(), ends_.data() + count);
         for (std::size_t first = 0, last = 0; last < count; ++last) {
             // The same number of ranges began as ended, so the next range is disjoint.
             if (last + 1 < count && begins_[last + 1] <= ends_[last]) continue;
@@ -63,7 +63,8 @@ public:
                          std::uint64_t& offset) const noexcept {
         if (!checked_align_up(offset, align, offset) || offset > capacity - size) return false;
         if (begins_.empty()) return true;
-        auto k = static_cast<std::size_t>(std::ranges::upper_bound(ends_, offset) - ends_.begin());
+        const std::uint64_t* const ends = ends_.data();
+        auto k = static_cast<std::size_t>(std::upper_bound(ends, ends + ends_.size(), offset) - ends);
         for (; k < begins_.size() && begins_[k] < offset + size; ++k)
             if (!checked_align_up(ends_[k], align, offset) || offset > capacity - size) return false;
         return true;

@@ -191,7 +191,7 @@ private:
     template <class Stop>
     constexpr search_answer attempt(std::uint64_t capacity, std::uint64_t budget, Stop& stop) noexcept {
         if (map().contradictory() || bound() > capacity) return search_answer::infeasible;
-        std::ranges::fill(memo_, std::uint64_t{0});
+        std::fill(memo_.begin(), memo_.end(), std::uint64_t{0});
         for (std::uint64_t round = 0;; ++round) {
             orders_.take(round / 2, map());
             lowest_floors_only_ = round % 2 == 0;

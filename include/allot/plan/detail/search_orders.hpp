@@ -61,7 +61,7 @@ public:
                       w.total * logarithm(most) + w.noise * (mixed(turn * 0x10001 + map.buffer(i)) & 0xffff);
             by_key[i] = i;
         }
-        std::ranges::sort(by_key, [&](index a, index b) {
+        std::sort(by_key.data(), by_key.data() + by_key.size(), [&](index a, index b) {
             return key_[a] != key_[b] ? key_[a] > key_[b] : map.buffer(a) < map.buffer(b);
         });
         for (index k = 0; k < map.items(); ++k) rank_[by_key[k]] = k;

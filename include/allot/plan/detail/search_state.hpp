@@ -62,7 +62,7 @@ public:
         path_ = cut(workspace.u32, n);
         for (auto* array : {&resting_, &crossing_, &changed_, &is_changed_}) *array = cut(workspace.u32, sections);
         for (auto* array : {&trail_what_, &trail_resting_}) *array = cut(workspace.u32, counts.trail());
-        std::ranges::fill(is_changed_, index{0});
+        std::fill(is_changed_.begin(), is_changed_.end(), index{0});
         const auto begins = cut(workspace.u64, counts.reserved);
         reserved_ = reserved_ranges{problem.reserved, begins, cut(workspace.u64, counts.reserved)};
 
@@ -92,8 +92,8 @@ public:
     /// Resets: all buffers wait. Returns false if a section does not fit the capacity.
     constexpr bool start(std::uint64_t capacity) noexcept {
         capacity_ = capacity / granule_ * granule_;
-        std::ranges::fill(waiting_, std::uint64_t{0});
-        std::ranges::fill(crossing_, index{0});
+        std::fill(waiting_.begin(), waiting_.end(), std::uint64_t{0});
+        std::fill(crossing_.begin(), crossing_.end(), index{0});
         trail_ = placed_ = changes_ = 0;
         for (index i = 0; i < map_.items(); ++i) {
             waiting_[i / 64] |= std::uint64_t{1} << (i % 64);

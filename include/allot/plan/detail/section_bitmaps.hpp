@@ -187,8 +187,8 @@ private:
         span_begin_ = cut(workspace.u32, counts.buffers + 1);
         first_item_ = cut(workspace.u32, counts.sections() + 1);
         window_ = cut(workspace.u32, 2 * (counts.buffers + counts.sections()));
-        for (const auto zeroed : {length_, total_, bits_}) std::ranges::fill(zeroed, std::uint64_t{0});
-        std::ranges::fill(span_begin_, index{0});
+        for (const auto zeroed : {length_, total_, bits_}) std::fill(zeroed.begin(), zeroed.end(), std::uint64_t{0});
+        std::fill(span_begin_.begin(), span_begin_.end(), index{0});
     }
 
     /// Calls `visit(buffer, lifetime, size)` for every lifetime that is not empty and has bytes.
@@ -252,14 +252,13 @@ private:
 
     constexpr void order_items(const plan_problem& problem, const plan_sizes& sizes) noexcept {
         constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
-        std::ranges::fill(earliest_, never);
+        std::fill(earliest_.begin(), earliest_.end(), never);
         each_span(problem, sizes, [&](std::size_t buffer, std::uint64_t span, std::uint64_t) {
             earliest_[buffer] = std::min<std::uint64_t>(earliest_[buffer], from(span));
         });
         std::iota(buffer_.begin(), buffer_.end(), index{0});
-        std::ranges::sort(buffer_, [&](index a, index b) {
-            return earliest_[a] != earliest_[b] ? earliest_[a] < earliest_[b] : a < b;
-        });
+        std::sort(buffer_.data(), buffer_.data() + buffer_.size(),
+                  [&](index a, index b) { return earliest_[a] != earliest_[b] ? earliest_[a] < earliest_[b] : a < b; });
         for (std::size_t i = 0; i < buffers(); ++i) {
             const plan_buffer& buffer = problem.buffers[buffer_[i]];
             item_[buffer_[i]] = static_cast<index>(i);

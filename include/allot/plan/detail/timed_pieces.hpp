@@ -27,7 +27,7 @@ public:
         for (std::size_t v = 0; v != state.visits().size(); ++v) add_visit(v, known, nowhere);
     }
 
-    [[nodiscard]] const piece_problem& problem() const noexcept { return problem_; }
+    [[nodiscard]] const piece_problem<plan_buffer>& problem() const noexcept { return problem_; }
     /// Returns the places of the visits. `places` is the plan of `problem`.
     [[nodiscard]] std::vector<memory_place> places_of_visits(const std::vector<memory_place>& places) const {
         std::vector<memory_place> of;
@@ -103,7 +103,7 @@ private:
 
     const move_facts* facts_;
     const timed_state* state_;
-    piece_problem problem_;
+    piece_problem<plan_buffer> problem_;
     std::vector<plan_piece> pieces_;
     std::vector<std::size_t> piece_;     // by event
     std::vector<std::size_t> home_;      // by value

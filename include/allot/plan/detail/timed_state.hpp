@@ -54,7 +54,8 @@ public:
 
     timed_state() = default;
     /// Starts with no visits. `home_costs` has the cost of a byte in the home of each value.
-    timed_state(const timed_problem& problem, const buffer_contents& contents, std::vector<std::uint64_t> home_costs)
+    timed_state(const timed_problem& problem, const buffer_contents<plan_access>& contents,
+                std::vector<std::uint64_t> home_costs)
         : problem_{&problem},
           contents_{&contents},
           home_costs_{std::move(home_costs)},
@@ -228,7 +229,7 @@ private:
     }
 
     const timed_problem* problem_ = nullptr;
-    const buffer_contents* contents_ = nullptr;
+    const buffer_contents<plan_access>* contents_ = nullptr;
     std::vector<std::uint64_t> home_costs_;     // by value
     std::vector<std::uint64_t> access_, used_;  // by step: time of its accesses; bytes of the first memory
     std::vector<std::uint64_t> ready_;          // by step: when the copies that it waits for end

@@ -33,10 +33,11 @@ struct visit_costs {
 };
 
 /// Prices by section of time, and the visits that they yield.
+template <class Contents>
 class visit_prices {
 public:
     /// Precondition: `contents` outlives this object.
-    explicit visit_prices(const buffer_contents& contents) : events_{&contents.events()}, values_{&contents.values()} {
+    explicit visit_prices(const Contents& contents) : events_{&contents.events()}, values_{&contents.values()} {
         const std::vector<access_event>& events = *events_;
         const std::vector<access_value>& values = *values_;
         for (const access_event& event : events) {
