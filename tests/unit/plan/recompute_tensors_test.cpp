@@ -1,6 +1,5 @@
 #include "graphs.hpp"
 
-#include <allot/plan/plan.hpp>
 #include <allot/plan/recompute_tensors.hpp>
 #include <allot/plan/share_bytes.hpp>
 #include <allot/plan/validate_graph.hpp>
@@ -9,18 +8,17 @@
 
 namespace {
 
-/// Plans the graph and runs it with symbols.
+/// Runs the graph with symbols. Each group of tensors that share bytes has bytes of its own.
 void check_runs(const allot::recomputed_graph& made) {
     const auto operators = made.operators();
     const allot::operator_graph graph{made.tensors, operators, made.aliases};
     REQUIRE(allot::check_graph(graph) == allot::graph_error{});
     const auto shared = allot::share_bytes(graph, made.order());
-    const auto planned = allot::plan(shared.problem(), {.effort = 0});
-    REQUIRE(planned);
-    std::vector<std::uint64_t> offsets;
-    for (std::size_t i = 0; i != made.tensors.size(); ++i)
-        offsets.push_back(planned->places[i].offset + shared.shift[i]);
-    CHECK(allot::validate_graph(graph, made.order(), offsets, planned->peak) == allot::graph_violation{});
+    std::vector<std::uint64_t> base, offsets;
+    for (std::size_t i = 0; i != made.tensors.size(); ++i) base.push_back(i * 65'536);
+    for (const allot::plan_pair& pair : shared.together) base[pair.second] = base[pair.first];
+    for (std::size_t i = 0; i != made.tensors.size(); ++i) offsets.push_back(base[i] + shared.shift[i]);
+    CHECK(allot::validate_graph(graph, made.order(), offsets, ~std::uint64_t{0}) == allot::graph_violation{});
 }
 
 /// Returns whether each operator has the inputs and results of the given one, and each given operator runs.
