@@ -41,9 +41,9 @@ public:
     }
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem, std::size_t states) noexcept {
         if (states == 0) return {};
-        const std::size_t buffers = problem.buffers.size(), spans = most_spans(problem);
+        const std::size_t buffers = problem.buffers.size(), spans = most_spans(problem), rows = prices::most_rows(0);
         return {.u32 = 4 * buffers + 6 * spans + 2 * states + std::bit_ceil(4 * states),
-                .u64 = 2 * buffers + 2 * states * (4 + 2 * words(buffers))};
+                .u64 = 2 * buffers + 2 * states * (3 + rows + 2 * words(buffers))};
     }
 
     /// The buffers, their sizes and values, and the capacity. These are the arguments of the latest `prices::run`.
@@ -78,7 +78,7 @@ public:
         lost_ = workspace.cut_u64(2 * states);
         bound_ = workspace.cut_u64(2 * states);
         load_ = workspace.cut_u64(2 * states);
-        scaled_ = workspace.cut_u64(2 * states);
+        scaled_ = workspace.cut_u64(2 * states * prices::most_rows(0));
         in_ = workspace.cut_u64(2 * states * words_);
         held_ = workspace.cut_u64(2 * states * words_);
     }
@@ -90,7 +90,9 @@ public:
         most_ = dropped_ = most;
         list(of);
         count_ = 1;
-        lost_[0] = load_[0] = scaled_[0] = 0;
+        lost_[0] = load_[0] = 0;
+        rows_ = price_->rows();
+        for (std::size_t row = 0; row != rows_; ++row) scaled_[row] = 0;
         bound_[0] = price_->best();
         for (std::size_t w = 0; w != words_; ++w) in_[w] = held_[w] = 0;
         std::size_t next = 0, begin = 0, end = 0;
@@ -185,11 +187,18 @@ private:
         lost_[to] = lost_[from];
         bound_[to] = bound_[from];
         load_[to] = load_[from];
-        scaled_[to] = scaled_[from];
+        for (std::size_t row = 0; row != rows_; ++row) scaled_[to * rows_ + row] = scaled_[from * rows_ + row];
         for (std::size_t w = 0; w != words_; ++w) {
             in_[to * words_ + w] = in_[from * words_ + w];
             held_[to * words_ + w] = held_[from * words_ + w];
         }
+    }
+    /// Adds the bytes of a buffer to a state, or removes them.
+    constexpr void add(std::size_t state, std::uint32_t k, bool in) noexcept {
+        const auto change = [&](std::uint64_t& sum, std::uint64_t bytes) { sum = in ? sum + bytes : sum - bytes; };
+        change(load_[state], size_[k]);
+        for (std::size_t row = 0; row != rows_; ++row)
+            change(scaled_[state * rows_ + row], price_->scaled_size(row, size_[k]));
     }
     /// Keeps the states for which `keeps(state)` is true.
     template <class Keeps>
@@ -205,8 +214,7 @@ private:
         const bool is_last = last_[k] == section;
         for (std::size_t state = 0; state != count_; ++state) {
             if (!has(held_, state, k)) continue;
-            load_[state] -= size_[k];
-            scaled_[state] -= price_->scaled_size(size_[k]);
+            add(state, k, false);
             if (is_last) flip(held_, state, k);
         }
         return is_last;
@@ -215,8 +223,7 @@ private:
     constexpr void enter(std::uint32_t k) noexcept {
         filter([&](std::size_t state) {
             if (!has(held_, state, k)) return true;
-            load_[state] += size_[k];
-            scaled_[state] += price_->scaled_size(size_[k]);
+            add(state, k, true);
             return load_[state] <= capacity_;
         });
     }
@@ -232,8 +239,7 @@ private:
                 lost_[out] += value_[k];
                 give_away(out, price_out);
             }
-            load_[state] += size_[k];
-            scaled_[state] += price_->scaled_size(size_[k]);
+            add(state, k, true);
             give_away(state, price_in);
             flip(in_, state, k);
             flip(held_, state, representative(state, k));
@@ -286,18 +292,20 @@ private:
         return true;
     }
     constexpr void pay_unused(std::uint32_t section) noexcept {
-        const std::uint64_t price = price_->of_section(section), room = price_->scaled_size(capacity_);
-        if (price == 0) return;
-        for (std::size_t state = 0; state != count_; ++state) {
-            std::uint64_t paid = ~std::uint64_t{0};
-            if (checked_multiply(room - std::min(scaled_[state], room), price, paid)) give_away(state, paid);
+        for (std::size_t row = 0; row != rows_; ++row) {
+            const std::uint64_t price = price_->of_section(row, section), room = price_->room(row);
+            for (std::size_t state = 0; state != count_ && price != 0; ++state) {
+                const std::uint64_t taken = scaled_[state * rows_ + row];
+                std::uint64_t paid = 0;
+                if (checked_multiply(room - std::min(taken, room), price, paid)) give_away(state, paid);
+            }
         }
         filter([&](std::size_t state) { return bound_of(state) < most_; });
     }
 
     const section_tree* where_;
     const prices* price_;
-    std::size_t states_, words_, count_ = 0, best_ = 0;
+    std::size_t states_, words_, rows_ = 1, count_ = 0, best_ = 0;
     std::uint64_t capacity_ = 0, most_ = 0, dropped_ = 0;  // of which `dropped_` is the lowest bound of ended states
     std::uint32_t buffers_ = 0, spans_ = 0;
     std::uint32_t *order_ = nullptr, *twin_ = nullptr;  // buffers; by position: an earlier one of the same size and end

@@ -49,7 +49,7 @@ public:
           given_{&given},
           buffers_{merged.problem.buffers.data()},
           where_{merged.problem, sizes, workspace},
-          price_{where_, lives() + merged.problem.apart.size(), count(), workspace} {
+          price_{where_, most_sections(given.buffers), count(), workspace} {
         weight_ = workspace.cut_u64(count());
         allowed_ = workspace.cut_u64(count());
     }
@@ -106,12 +106,13 @@ public:
         const std::size_t states = least_loss::states(effort, given_->buffers.buffers.size());
         std::uint64_t sum = unavoidable_cost();
         for (memory_choice of; next(each, of, sum);) {
-            const std::uint64_t split = price_of(of, effort), others = known - split;
+            const std::uint64_t split = price_of(of, effort), others = known - std::min(split, known);
+            const std::uint64_t whole = std::max(price_of(of, effort, prices::most_rows(0)), split);
             least_loss loss{where_, price_, given_->buffers, states, scratch};
             const std::uint64_t least =
                 loss.run(of, most == least_loss::unlimited ? most : most - std::min(most, others));
             if (memories().size() == 2 && loss.found()) keep(loss);
-            sum += least == least_loss::unlimited ? split : std::max(split, least);
+            sum += least == least_loss::unlimited ? whole : std::max(whole, least);
         }
         return sum;
     }
@@ -191,9 +192,10 @@ private:
         return false;
     }
     /// Returns the bound by prices.
-    [[nodiscard]] constexpr std::uint64_t price_of(const memory_choice& of, std::uint64_t effort) noexcept {
+    [[nodiscard]] constexpr std::uint64_t price_of(const memory_choice& of, std::uint64_t effort,
+                                                   std::size_t rows = 1) noexcept {
         return price_.run(of.list.data(), of.list.size(), of.size_of, of.value, of.capacity, of.sections,
-                          prices::iterations(1000, effort, of.list.size()));
+                          prices::iterations(1000, effort, of.list.size()), rows);
     }
 
     [[nodiscard]] static constexpr std::size_t most_sections(const plan_problem& problem) noexcept {

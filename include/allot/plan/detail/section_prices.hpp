@@ -12,11 +12,15 @@
 // section with the highest load: the excess, at the least valuable bytes there. The second considers sections no two of
 // which share a buffer: the sum of their excesses, at the least value of a byte anywhere.
 //
+// Further rows strengthen the bound. In row r, a size counts as the number of times that it contains a byte more than
+// the (r + 1)th part of the capacity: at most one buffer above a half fits, at most two above a third, and so on. Each
+// row has its own prices.
+//
 // All arithmetic uses integers. They are scaled such that no sum exceeds 64 bits, and rounded such that the bound
 // remains valid.
 // Source: Lagrangian relaxation by subgradients, Held, Wolfe and Crowder, Mathematical Programming 6, 1974.
-// Complexity: O(n log n), and O(buffers + sections) an iteration. Memory: `space`, 32 bytes a section and 4 a buffer.
-// Not synchronized.
+// Complexity: O(n log n), and O(buffers + sections) an iteration and row. Memory: `space`, 32 bytes a section and row,
+// and 4 a buffer. Not synchronized.
 #pragma once
 
 #include <allot/plan/detail/section_tree.hpp>
@@ -35,17 +39,22 @@ class prices {
 public:
     static constexpr std::uint64_t priceless = ~std::uint64_t{0};  // value of a buffer that must not stay out
 
+    /// Returns the largest number of rows for that many sections.
+    [[nodiscard]] static constexpr std::size_t most_rows(std::size_t sections) noexcept {
+        return sections <= 4096 ? 4 : 1;
+    }
     [[nodiscard]] static constexpr plan_space space(std::size_t sections, std::size_t buffers) noexcept {
-        return {buffers, 4 * sections + 2, 0};
+        return {buffers, most_rows(sections) * (4 * sections + 2), 0};
     }
 
     constexpr prices(const section_tree& where, std::size_t most_sections, std::size_t buffers,
                      plan_workspace& workspace) noexcept
         : where_{&where}, live_{workspace.cut_u32(buffers)} {
-        price_ = workspace.cut_u64(most_sections);
-        best_ = workspace.cut_u64(most_sections);
-        load_ = workspace.cut_u64(most_sections + 1);
-        sum_ = workspace.cut_u64(most_sections + 1);
+        most_rows_ = most_rows(most_sections);
+        price_ = workspace.cut_u64(most_rows_ * most_sections);
+        best_ = workspace.cut_u64(most_rows_ * most_sections);
+        load_ = workspace.cut_u64(most_rows_ * (most_sections + 1));
+        sum_ = workspace.cut_u64(most_rows_ * (most_sections + 1));
     }
 
     /// Returns a number of iterations of at most `most` that is proportionate to `effort` placements of `buffers`.
@@ -55,58 +64,51 @@ public:
     }
 
     /// Computes the prices for `count` buffers of `list` in the sections below `sections`. Returns a lower bound on the
-    /// value that must be lost. `size_of(buffer)` is the size in bytes. `value(buffer)` may be `priceless`.
+    /// value that must be lost. `size_of(buffer)` is the size in bytes. `value(buffer)` may be `priceless`. Uses at
+    /// most `rows` rows.
     template <class Size, class Value>
     [[nodiscard]] constexpr std::uint64_t run(const std::uint32_t* list, std::size_t count, Size size_of, Value value,
-                                              std::uint64_t capacity, std::uint32_t sections,
-                                              std::size_t iterations) noexcept {
+                                              std::uint64_t capacity, std::uint32_t sections, std::size_t iterations,
+                                              std::size_t rows = 1) noexcept {
         sections_ = sections;
+        rows_ = std::min(rows, most_rows_);
+        capacity_ = capacity;
         const std::uint64_t simple = without_prices(list, count, size_of, value, capacity);
-        for (std::uint32_t s = 0; s != sections; ++s) price_[s] = best_[s] = 0;
+        const std::size_t all_prices = rows_ * sections, sums = rows_ * (std::size_t{sections} + 1);
+        for (std::size_t s = 0; s != all_prices; ++s) price_[s] = best_[s] = 0;
         scale(list, count, size_of, value);
-        const std::uint64_t room = capacity >> size_shift_;
         std::uint64_t most = 0, step = 0;
         std::uint64_t highest = 0;  // overload
         for (std::size_t i = 0; i != iterations; ++i) {
             sum_up(price_);
             std::uint64_t bound = 0;
             bool counts = true;
-            for (std::uint32_t s = 0; s <= sections; ++s) load_[s] = 0;
+            for (std::size_t s = 0; s != sums; ++s) load_[s] = 0;
             for (std::size_t k = 0; k != count; ++k) {
                 const std::uint32_t buffer = list[k];
-                const std::uint64_t size = size_of(buffer) >> size_shift_, price = price_of_byte(buffer),
-                                    worth = value(buffer);
+                const std::uint64_t size = size_of(buffer), worth = value(buffer);
                 std::uint64_t paid = 0;
-                const bool in = worth == priceless || size == 0 || price <= scaled(worth) / size;
-                if (in) counts = checked_multiply(size, price, paid) && counts;
+                const bool is_finite = price_of(buffer, size, paid);
+                const bool in = worth == priceless || (is_finite && paid <= scaled(worth));
+                counts = (is_finite || !in) && counts;
                 counts = checked_add(bound, in ? paid : scaled(worth), bound) && counts;
-                if (!in) continue;
-                where_->each_span(buffer, [&](std::uint32_t from, std::uint32_t until) {
-                    if (from >= sections) return;
-                    load_[from] += size;
-                    load_[until] -= size;  // may wrap; the prefix sums wrap back
-                });
+                if (in) add_loads(buffer, size);
             }
             std::uint64_t all = 0;
-            counts = checked_multiply(room, sum_[sections], all) && counts;
+            counts = price_of_capacity(all) && counts;
             if (counts && bound > all && bound - all > most) {
                 most = bound - all;
-                for (std::uint32_t s = 0; s != sections; ++s) best_[s] = price_[s];
+                for (std::size_t s = 0; s != all_prices; ++s) best_[s] = price_[s];
             }
-            for (std::uint32_t s = 1; s < sections; ++s) load_[s] += load_[s - 1];
+            for (std::size_t row = 0; row != rows_; ++row)
+                for (std::uint32_t s = 1; s < sections; ++s) load(row, s) += load(row, s - 1);
             if (i == 0) {
                 for (std::uint32_t s = 0; s != sections; ++s)
-                    highest = std::max(highest, load_[s] > room ? load_[s] - room : 0);
+                    highest = std::max(highest, load(0, s) > room(0) ? load(0, s) - room(0) : 0);
                 if (highest == 0) break;
                 step = first_step(list, count, size_of, value);
             }
-            for (std::uint32_t s = 0; s != sections; ++s) {
-                const bool over = load_[s] > room;
-                const std::uint64_t off = std::min(over ? load_[s] - room : room - load_[s], highest);
-                const std::uint64_t change = ((off << 20) / highest * step) >> 20;
-                price_[s] =
-                    over ? std::min(price_[s] + change, highest_price()) : price_[s] - std::min(change, price_[s]);
-            }
+            for (std::size_t row = 0; row != rows_; ++row) change_prices(row, highest, step);
             step -= step / (iterations / 7 + 1);
         }
         sum_up(best_);
@@ -118,16 +120,24 @@ public:
 
     /// Returns the bound of the best prices.
     [[nodiscard]] constexpr std::uint64_t best() const noexcept { return best_bound_; }
-    [[nodiscard]] constexpr std::uint64_t of_section(std::uint32_t section) const noexcept { return best_[section]; }
-    [[nodiscard]] constexpr std::uint64_t scaled_size(std::uint64_t size) const noexcept { return size >> size_shift_; }
+    [[nodiscard]] constexpr std::size_t rows() const noexcept { return rows_; }
+    [[nodiscard]] constexpr std::uint64_t of_section(std::size_t row, std::uint32_t section) const noexcept {
+        return best_[row * sections_ + section];
+    }
+    /// Returns the size that counts in a row.
+    [[nodiscard]] constexpr std::uint64_t scaled_size(std::size_t row, std::uint64_t size) const noexcept {
+        return row == 0 ? size >> size_shift_ : size / part(row) * unit(row);
+    }
+    /// Returns the largest sum of sizes in a row.
+    [[nodiscard]] constexpr std::uint64_t room(std::size_t row) const noexcept { return scaled_size(row, capacity_); }
     /// How much the bound of the best prices rises if a buffer is in the memory, and if it is not.
     struct reduced_cost {
         std::uint64_t in, out;
     };
     [[nodiscard]] constexpr reduced_cost reduced(std::uint32_t buffer, std::uint64_t size,
                                                  std::uint64_t value) const noexcept {
-        std::uint64_t paid = ~std::uint64_t{0};
-        static_cast<void>(checked_multiply(size >> size_shift_, price_of_byte(buffer), paid));
+        std::uint64_t paid = 0;
+        if (!price_of(buffer, size, paid)) paid = ~std::uint64_t{0};
         if (value == priceless) return {0, 0};
         const std::uint64_t worth = scaled(value), least = std::min(paid, worth);
         return {paid - least, worth - least};
@@ -144,7 +154,7 @@ public:
     [[nodiscard]] constexpr std::uint32_t share(std::uint32_t buffer, std::uint64_t size,
                                                 std::uint64_t value) const noexcept {
         size >>= size_shift_;
-        const std::uint64_t price = price_of_byte(buffer);
+        const std::uint64_t price = price_of_byte(0, buffer);
         const std::uint64_t worth = size == 0 ? ~std::uint64_t{0} : scaled(value) / size;
         return static_cast<std::uint32_t>(std::min<std::uint64_t>(4096, price / (worth / 1024 + 1)));
     }
@@ -261,21 +271,75 @@ private:
         return std::min(worth / (length / count + 1), std::uint64_t{1} << 42) / 2 + 1;
     }
     constexpr void sum_up(const std::uint64_t* price) noexcept {
-        sum_[0] = 0;
-        for (std::uint32_t s = 0; s != sections_; ++s) sum_[s + 1] = sum_[s] + price[s];
+        for (std::size_t row = 0; row != rows_; ++row) {
+            std::uint64_t* const sum = sum_ + row * (std::size_t{sections_} + 1);
+            sum[0] = 0;
+            for (std::uint32_t s = 0; s != sections_; ++s) sum[s + 1] = sum[s] + price[row * sections_ + s];
+        }
     }
-    [[nodiscard]] constexpr std::uint64_t price_of_byte(std::uint32_t buffer) const noexcept {
+    [[nodiscard]] constexpr std::uint64_t price_of_byte(std::size_t row, std::uint32_t buffer) const noexcept {
+        const std::uint64_t* const sum = sum_ + row * (std::size_t{sections_} + 1);
         std::uint64_t price = 0;
         where_->each_span(buffer, [&](std::uint32_t from, std::uint32_t until) {
-            if (from < sections_) price += sum_[until] - sum_[from];
+            if (from < sections_) price += sum[until] - sum[from];
         });
         return price;
+    }
+    /// Computes the price of a buffer in all rows. Returns whether it fits 64 bits.
+    [[nodiscard]] constexpr bool price_of(std::uint32_t buffer, std::uint64_t size, std::uint64_t& sum) const noexcept {
+        sum = 0;
+        for (std::size_t row = 0; row != rows_; ++row) {
+            std::uint64_t paid = 0;
+            const std::uint64_t bytes = scaled_size(row, size);
+            if (bytes == 0) continue;
+            if (!checked_multiply(bytes, price_of_byte(row, buffer), paid) || !checked_add(sum, paid, sum))
+                return false;
+        }
+        return true;
+    }
+    [[nodiscard]] constexpr bool price_of_capacity(std::uint64_t& sum) const noexcept {
+        sum = 0;
+        for (std::size_t row = 0; row != rows_; ++row) {
+            std::uint64_t paid = 0;
+            const std::uint64_t all = sum_[row * (std::size_t{sections_} + 1) + sections_];
+            if (!checked_multiply(room(row), all, paid) || !checked_add(sum, paid, sum)) return false;
+        }
+        return true;
+    }
+    [[nodiscard]] constexpr std::uint64_t& load(std::size_t row, std::uint32_t section) noexcept {
+        return load_[row * (std::size_t{sections_} + 1) + section];
+    }
+    constexpr void add_loads(std::uint32_t buffer, std::uint64_t size) noexcept {
+        for (std::size_t row = 0; row != rows_; ++row)
+            if (const std::uint64_t bytes = scaled_size(row, size); bytes != 0)
+                where_->each_span(buffer, [&](std::uint32_t from, std::uint32_t until) {
+                    if (from >= sections_) return;
+                    load(row, from) += bytes;
+                    load(row, until) -= bytes;  // may wrap; the prefix sums wrap back
+                });
+    }
+    /// Raises the prices of sections above the capacity, and lowers the others. `highest`: largest excess of row 0.
+    constexpr void change_prices(std::size_t row, std::uint64_t highest, std::uint64_t step) noexcept {
+        const std::uint64_t most = room(row);
+        for (std::uint32_t s = 0; s != sections_; ++s) {
+            std::uint64_t& price = price_[row * sections_ + s];
+            const bool over = load(row, s) > most;
+            const std::uint64_t off = std::min(over ? load(row, s) - most : most - load(row, s), highest);
+            const std::uint64_t change = ((off << 20) / highest * step) >> 20;
+            price = over ? std::min(price + change, highest_price()) : price - std::min(change, price);
+        }
+    }
+    [[nodiscard]] constexpr std::uint64_t part(std::size_t row) const noexcept { return capacity_ / (row + 1) + 1; }
+    /// Returns the size in a row of a buffer that is a little larger than a part.
+    [[nodiscard]] constexpr std::uint64_t unit(std::size_t row) const noexcept {
+        return (capacity_ >> size_shift_) / row;
     }
 
     const section_tree* where_;
     std::uint32_t* live_ = nullptr;  // buffers that live in one section
     std::uint64_t *price_ = nullptr, *best_ = nullptr, *load_ = nullptr, *sum_ = nullptr;
-    std::uint64_t best_bound_ = 0;
+    std::uint64_t best_bound_ = 0, capacity_ = 0;
+    std::size_t most_rows_ = 1, rows_ = 1;
     std::uint32_t sections_ = 0;
     unsigned size_shift_ = 0;
     int value_shift_ = 0;
