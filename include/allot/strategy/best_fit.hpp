@@ -229,6 +229,12 @@ public:
             return holes_.allocate_placed(wanted, need);
         // Fast path for common requests, without `find`: a hole of exactly this size, or the front of a larger hole.
         const bin own = holes_type::bin_of(need);
+        if constexpr (in_band) {
+            const auto rest = own < bins::first_word ? holes_.bins.rest_of_first_word(own) : 0;
+            if (rest % 2 != 0) return holes_.take_first(own, need, wanted.size);
+            if (rest == 0) return allocate_in_later_bins(wanted.size, wanted.align, need, own);
+            return holes_.cut_first(own, static_cast<bin>(lowest_one(rest)), need, wanted.size);
+        }
         if (bins::is_exact(own) && holes_.bins.head(own) != none) {
             const node hole = holes_.bins.head(own);
             holes_.pop(own, hole);
@@ -250,6 +256,7 @@ public:
     /// Frees a block and joins the hole with its neighbors.
     constexpr void deallocate(allocation_type allocation) noexcept {
         node freed = holes_.nodes.find(allocation);
+        if constexpr (in_band && !prefers_size) return holes_.free_block(freed);
         Offset size = holes_.nodes.size(freed);
         const node below = holes_.nodes.hole_before(freed);
         size = static_cast<Offset>(size + holes_.absorb_above(freed));
@@ -346,6 +353,18 @@ public:
     }
 
 private:
+    /// Allocates from the bins after the first word of the bitmap, or from any bin if `own` is not in that word. It has
+    /// no struct as a parameter, so that `allocate` passes its arguments in their registers.
+    ALLOT_NOINLINE allocation_type allocate_in_later_bins(Offset size, Offset align, Offset need, bin own) noexcept {
+        bin from = own < bins::first_word ? holes_.bins.next_word(0) : holes_.bins.next(own);
+        if (from == bins::count) return {};
+        node hole = bins::is_exact(from) ? holes_.bins.head(from) : holes_.lowest_of(from, need);
+        if (hole == none) {
+            if (from = holes_.bins.after(own); from == bins::count) return holes_.allocate_placed({size, align}, need);
+            hole = holes_.lowest_of(from, need);
+        }
+        return holes_.cut_front(hole, from, holes_.nodes.size(hole), need, size);
+    }
     template <class Function>
     constexpr void walk(extent_type inserted, bool used, Function& f) const noexcept {
         const extent_type usable = sizes::usable_of(inserted);

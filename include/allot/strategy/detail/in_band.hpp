@@ -3,7 +3,8 @@
 //
 //     used   │ size·flags │ the caller's bytes ………………………… │
 //     hole   │ size·flags │ next │ prev │ ………………… │ size   │
-//                                                   └ read by the neighbor above in order to join
+//                                   │               └ read by the neighbor above in order to join
+//                                   └ or the number of the list, in its first hole
 //
 // A node is a block or a hole. It starts one word before the bytes that the caller uses. The two low bits of its size
 // are flags: "in use" and "the node below is in use". With words of 32 bits or more, a third flag is "waits"
@@ -127,6 +128,12 @@ public:
     [[nodiscard]] node prev(node of) const noexcept { return read(of + 2 * word); }
     void set_next(node of, node to) noexcept { write(of + word, to); }
     void set_prev(node of, node to) noexcept { write(of + 2 * word, to); }
+    // The first hole of a list has the list's number instead of a previous hole. Nodes are even, as words are.
+    [[nodiscard]] static constexpr node number_of_list(unsigned list) noexcept {
+        return static_cast<node>(list * 2 + 1);
+    }
+    [[nodiscard]] static constexpr bool is_number_of_list(node prev) noexcept { return (prev & 1) != 0; }
+    [[nodiscard]] static constexpr unsigned list_of(node number) noexcept { return static_cast<unsigned>(number / 2); }
 
     [[nodiscard]] node hole_before(node of) const noexcept {
         return (read(of) & below_in_use) != 0 ? none : of - read(of - word);
@@ -136,9 +143,19 @@ public:
         return (read(above) & in_use) != 0 ? none : above;
     }
 
-    // For `deferred`: the first word of a block, which is read once, and the mark of a waiting block. Every change of
-    // the block's size clears the mark.
+    // The first word of a node, for callers that read it once.
     [[nodiscard]] ALLOT_INLINE Offset record(node of) const noexcept { return read(of); }
+    [[nodiscard]] static constexpr Offset size_in(Offset record) noexcept { return record & ~flags; }
+    [[nodiscard]] static constexpr bool is_hole(Offset record) noexcept { return (record & in_use) == 0; }
+    /// Returns the size of the hole below a node. Precondition: a hole is there.
+    [[nodiscard]] ALLOT_INLINE Offset size_below(node of) const noexcept { return read(of - word); }
+    /// Changes the size of a hole that ends where another one ended.
+    ALLOT_INLINE void grow_hole(node of, Offset size) noexcept {
+        write(of, size | below_in_use);
+        write(static_cast<Offset>(of + size - word), size);
+    }
+
+    // For `deferred`: the mark of a waiting block. Every change of the block's size clears the mark.
     [[nodiscard]] static constexpr Offset granules(Offset record) noexcept { return record / granule; }
     [[nodiscard]] static constexpr bool is_above_hole(Offset record) noexcept { return (record & below_in_use) == 0; }
     [[nodiscard]] ALLOT_INLINE bool is_below_hole(node of, Offset record) const noexcept {
@@ -158,6 +175,11 @@ public:
         return (read(above) & waits) != 0 ? above : none;
     }
 
+    /// Marks all of a hole as used.
+    ALLOT_INLINE void mark_whole_used(node hole, Offset size) noexcept {
+        write(hole, size | in_use | below_in_use);
+        write(hole + size, read(hole + size) | below_in_use);
+    }
     ALLOT_INLINE void mark_used(node of, Offset size) noexcept {
         write(of, size | in_use | (read(of) & below_in_use));
         write(of + size, read(of + size) | below_in_use);

@@ -49,6 +49,9 @@ public:
     /// The number of bins of a power of two, above the exact ones.
     static constexpr bin octave = 1U << octave_bits;
 
+    /// The bins below this one have one size each and their bits in the first word of the bitmap.
+    static constexpr bin first_word = word_bits < exact ? word_bits : exact;
+
     /// Returns true if all holes of a bin have the same size.
     [[nodiscard]] static constexpr bool is_exact(bin at) noexcept { return count <= exact || at < exact; }
 
@@ -62,6 +65,13 @@ public:
         words_[at / word_bits] |= word{1} << at % word_bits;
         summary_ |= word{1} << at / word_bits;
     }
+    /// Replaces the head of a bin that is not empty.
+    ALLOT_INLINE constexpr void set_head(bin at, Node node) noexcept { heads_[at] = node; }
+    /// Makes `node` the head of a bin below `first_word`.
+    ALLOT_INLINE constexpr void push_in_first_word(bin at, Node node) noexcept {
+        heads_[at] = node;
+        words_[0] |= word{1} << at;
+    }
     /// Replaces the head with `next`, or with `None`.
     ALLOT_INLINE constexpr void pop(bin at, Node next) noexcept {
         heads_[at] = next;
@@ -71,11 +81,24 @@ public:
             summary_ ^= word{1} << at / word_bits;
     }
 
+    /// Removes the last hole of a bin below `first_word`.
+    ALLOT_INLINE constexpr void clear_in_first_word(bin at) noexcept {
+        heads_[at] = None;
+        words_[0] ^= word{1} << at;
+    }
+
+    /// Returns the bits of the bins from `from`, which is below `first_word`, to the last one of the first word.
+    [[nodiscard]] ALLOT_INLINE constexpr word rest_of_first_word(bin from) const noexcept { return words_[0] >> from; }
+
     /// Returns the first bin at or after `from` that is not empty; `count` if there is no such bin.
     [[nodiscard]] ALLOT_INLINE constexpr bin next(bin from) const noexcept {
-        bin at = from / word_bits;
+        const bin at = from / word_bits;
         const word rest = words_[at] & ~word{0} << from % word_bits;
-        if (rest != 0) return at * word_bits + static_cast<bin>(lowest_one(rest));
+        return rest != 0 ? at * word_bits + static_cast<bin>(lowest_one(rest)) : next_word(at);
+    }
+    /// Returns the first bin that is not empty in the words after the word `at`; `count` if there is no such bin.
+    [[nodiscard]] ALLOT_INLINE constexpr bin next_word(bin at) const noexcept {
+        // The bit of the first word is never read, and the functions for the first word do not write it.
         const word later = summary_ & ~word{1} << at;
         if (later == 0) return count;
         at = static_cast<bin>(lowest_one(later));
