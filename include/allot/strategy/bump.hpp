@@ -128,7 +128,8 @@ public:
             if (all_but_one >= room) [[unlikely]]
                 return {};
             room = static_cast<Offset>(room - wanted.size);
-            if (!align_cursor(room, wanted.align)) return {};
+            if (!align_cursor(room, wanted.align)) [[unlikely]]
+                return {};
             room_ = room;
             return {{static_cast<Offset>(limit_ + room), wanted.size}, {}};
         }
@@ -197,7 +198,7 @@ private:
     }
     /// Subtracts the bytes that alignment skips from `room`. Returns false if `room` is smaller.
     [[nodiscard]] constexpr bool align_cursor(Offset& room, Offset align) const noexcept {
-        if (!Options.prefer_size && align <= Options.limit_align) {
+        if (!Options.prefer_size && Options.limit_align != 1 && align <= Options.limit_align) {
             room = align_down(room, align);
             return true;
         }

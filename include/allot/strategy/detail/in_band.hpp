@@ -208,17 +208,18 @@ public:
     /// Returns true if the records of a block and of its neighboring holes are consistent. Overwritten records are
     /// inconsistent except with a probability of about one in some thousand. Precondition: all of `inside` is readable.
     [[nodiscard]] bool is_sound(node of, basic_extent<Offset> inside) const noexcept {
-        const auto is_size = [](Offset s, Offset room) { return s % granule == 0 && s <= room && room - s >= word; };
-        const Offset own = size(of), room = inside.end() - of;
-        if ((read(of) & (in_use | waits)) != in_use || own < min_hole || !is_size(own, room)) return false;
+        constexpr Offset low = granule - 1;  // no size has these bits
+        const auto room = static_cast<Offset>(inside.end() - of);
+        const Offset head = read(of), own = size(of);
+        if ((head & low & ~below_in_use) != in_use || own < min_hole || own > room || room - own < word) return false;
         const node above = of + own;
-        const Offset more = size(above);
-        if ((read(above) & below_in_use) == 0 || !is_size(more, room - own)) return false;
-        if ((read(above) & in_use) == 0 &&
-            ((read(above) & waits) != 0 || more < min_hole || read(above + more - word) != more ||
-             (read(above + more) & below_in_use) != 0))
+        const auto rest = static_cast<Offset>(room - own - word);
+        const Offset next = read(above), more = size(above);
+        if ((next & low & ~in_use & ~waits) != below_in_use || more > rest) return false;
+        if ((next & in_use) == 0 && ((next & waits) != 0 || more < min_hole || read(above + more - word) != more ||
+                                     (read(above + more) & below_in_use) != 0))
             return false;
-        if ((read(of) & below_in_use) != 0) return true;
+        if ((head & below_in_use) != 0) return true;
         const Offset less = read(of - word);
         return less >= min_hole && less % granule == 0 && less <= of - inside.offset &&
                read(of - less) == (less | below_in_use);
