@@ -138,7 +138,9 @@ public:
 
     /// Frees a block. Precondition: the block is empty or is an unchanged result of this arena that is not yet freed.
     void deallocate(block_type held) noexcept {
-        if (!held || !is_freed(held)) return;
+        if (!held) return;
+        if constexpr (checked)
+            if (!live_.free_at_once(regions_, held)) return free_after_search(held);
         if constexpr (annotated) regions_.deallocate(bare(held));
         else regions_.strategy().deallocate(regions_.space().allocation_for(bare(held)));
     }
@@ -329,15 +331,21 @@ private:
     }
     [[nodiscard]] block_type register_block(const typename space::block_type& plain, allocation given) noexcept {
         block_type fresh{plain.address, plain.size, {plain.metadata}};
+        if (live_.admit_at_once(regions_, fresh, given)) return fresh;
+        return register_after_search(plain, given);
+    }
+    [[nodiscard]] ALLOT_NOINLINE block_type register_after_search(const typename space::block_type& plain,
+                                                                  allocation given) noexcept {
+        block_type fresh{plain.address, plain.size, {plain.metadata}};
         if (live_.admit(regions_, fresh, given)) return fresh;
         if constexpr (annotated) regions_.deallocate(plain);
         else regions_.strategy().deallocate(given);
         return {};
     }
-    /// Returns true if a block may be freed, and records it as freed.
-    [[nodiscard]] bool is_freed([[maybe_unused]] const block_type& held) noexcept {
-        if constexpr (checked) return live_.free(regions_, held);
-        else return true;
+    ALLOT_NOINLINE void free_after_search(block_type held) noexcept {
+        if (!live_.free(regions_, held)) return;
+        if constexpr (annotated) regions_.deallocate(bare(held));
+        else regions_.strategy().deallocate(regions_.space().allocation_for(bare(held)));
     }
     static constexpr bool lists = markable<strategy_type> || !block_walkable<strategy_type>;
     static constexpr std::size_t word = strategy_type::in_band ? sizeof(offset) : 0;

@@ -50,6 +50,14 @@ public:
         }
     }
 
+    /// The same without a search. Returns false and changes nothing if `admit` has to search or to allocate.
+    template <class Allocation>
+    [[nodiscard]] ALLOT_INLINE bool admit_at_once(const Regions& in, Block& fresh, Allocation given) noexcept {
+        if constexpr (Debugs) return false;
+        else if constexpr (!Regions::checks_records) return this->add_at_once(fresh, 0);
+        else return this->add_at_once(fresh, static_cast<std::size_t>(in.strategy().capacity(given)));
+    }
+
     /// Returns the record of exactly this block, or nullptr. Reports nothing.
     [[nodiscard]] const record* known(const Regions& in, const Block& held) const noexcept {
         if constexpr (Debugs) return this->find(held, Model::position(held.address));
@@ -66,6 +74,23 @@ public:
         }
     }
 
+    /// Records a block as freed, without a search. Returns false and changes nothing if `free` has to search or to
+    /// report.
+    [[nodiscard]] ALLOT_INLINE bool free_at_once(const Regions& in, const Block& held) noexcept {
+        if constexpr (Debugs) {
+            return false;
+        } else {
+            const record* const found =
+                this->find_at_once(held, [&] { return Regions::checks_records ? room_of(in, held) : 0; });
+            if (found == nullptr) return false;
+            if constexpr (requires { in.strategy().takes_back(allocation(in, held)); })
+                if (!in.strategy().takes_back(allocation(in, held))) return false;
+            if constexpr (Regions::checks_records)
+                if (!in.is_sound(allocation(in, held))) return false;
+            this->remove(*found);
+            return true;
+        }
+    }
     /// Returns true if a block may be freed, and records it as freed. Otherwise reports the misuse.
     [[nodiscard]] bool free(const Regions& in, const Block& held) noexcept {
         const record* const found = check(in, held);

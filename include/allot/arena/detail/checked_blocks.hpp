@@ -69,13 +69,18 @@ public:
     /// Adds a block and assigns its number. Returns false if the heap has no memory for the record.
     [[nodiscard]] bool add(Block& fresh, std::size_t room) noexcept {
         if (!reserve()) return false;
-        count_ += slots;
-        if (static_cast<std::uint32_t>(count_) == 0) count_ += slots;
-        const std::size_t at = free_slot(fresh.address);
-        const auto number = static_cast<sequence>(count_ | at % slots);
-        fresh.metadata.number = static_cast<std::uint32_t>(number);
-        put(at, {fresh.address, number, seal(fresh.size, room), fresh.metadata.of_strategy});
-        ++used_;
+        enter(fresh, room, bucket_for(fresh.address));
+        return true;
+    }
+    /// The same without a search. Returns false and changes nothing if the table must grow, or if the first bucket for
+    /// the address is full.
+    [[nodiscard]] ALLOT_INLINE bool add_at_once(Block& fresh, std::size_t room) noexcept {
+        if (used_ >= limit_) [[unlikely]]
+            return false;
+        const std::size_t bucket = home(fresh.address);
+        if (taken_[bucket] == full) [[unlikely]]
+            return false;
+        enter(fresh, room, bucket);
         return true;
     }
 
@@ -84,10 +89,20 @@ public:
     template <class Room>
     [[nodiscard]] ALLOT_INLINE const record* find(const Block& held, Room room) const noexcept {
         if (used_ == 0) return nullptr;
-        const record& named = records_[home(held.address) * slots + held.metadata.number % slots];
-        const bool is_there = named.number != 0 && is_at(named, held);
-        const record* const known = is_there ? &named : search(held);
+        const record* const named = find_at_once(held, room);
+        if (named != nullptr) return named;
+        const record* const known = search(held);
         return known != nullptr && known->check == seal(held.size, room()) ? known : nullptr;
+    }
+    /// The same without a search: also returns nullptr for a block that is not in the slot that its number names.
+    template <class Room>
+    [[nodiscard]] ALLOT_INLINE const record* find_at_once(const Block& held, Room room) const noexcept {
+        if (used_ == 0) [[unlikely]]
+            return nullptr;
+        const record& named = records_[home(held.address) * slots + held.metadata.number % slots];
+        const bool is_there = named.number != 0 && static_cast<std::uint32_t>(named.number) == held.metadata.number &&
+                              named.of == held.address && named.metadata == held.metadata.of_strategy;
+        return is_there && named.check == seal(held.size, room()) ? &named : nullptr;
     }
 
     /// Returns the misuse of a block for which `find` returns nullptr. `in_reach` is true if the block is inside a
@@ -107,7 +122,7 @@ public:
     }
 
     /// Removes the record of a freed block.
-    void remove(const record& freed) noexcept {
+    ALLOT_INLINE void remove(const record& freed) noexcept {
         const auto at = static_cast<std::size_t>(&freed - records_);
         records_[at].number = 0;
         taken_[at / slots] = static_cast<slot_set>(taken_[at / slots] & ~(1U << at % slots));
@@ -187,20 +202,28 @@ private:
                 f(records_[at * slots + static_cast<unsigned>(trailing_zeros(left))]);
     }
 
-    /// Returns the index of a free slot, in the first bucket that has one. Precondition: there is a free slot.
-    [[nodiscard]] std::size_t free_slot(const address& of) noexcept {
+    /// Returns the first bucket for an address that has a free slot. Precondition: there is a free slot.
+    [[nodiscard]] std::size_t bucket_for(const address& of) noexcept {
         std::size_t at = home(of);
-        if (taken_[at] == full) at = next_bucket(at);
-        return at * slots + static_cast<unsigned>(trailing_zeros(~static_cast<unsigned>(taken_[at])));
-    }
-    [[nodiscard]] ALLOT_NOINLINE std::size_t next_bucket(std::size_t at) noexcept {
         for (std::size_t away = 0; taken_[at] == full; at = wrap(at + 1))
             if (++away > reach_) reach_ = away;
         return at;
     }
-    void put(std::size_t at, const record& fresh) noexcept {
-        taken_[at / slots] = static_cast<slot_set>(taken_[at / slots] | 1U << at % slots);
-        records_[at] = fresh;
+    /// Takes the lowest free slot of a bucket. Returns the slot.
+    [[nodiscard]] ALLOT_INLINE unsigned take(std::size_t bucket) noexcept {
+        const unsigned taken = taken_[bucket];
+        taken_[bucket] = static_cast<slot_set>(taken | (taken + 1));
+        return static_cast<unsigned>(trailing_zeros(~taken));
+    }
+    /// Records a fresh block in a bucket with a free slot, and assigns its number.
+    ALLOT_INLINE void enter(Block& fresh, std::size_t room, std::size_t bucket) noexcept {
+        count_ += slots;
+        if (static_cast<std::uint32_t>(count_) == 0) count_ += slots;
+        const unsigned slot = take(bucket);
+        const auto number = static_cast<sequence>(count_ | slot);
+        fresh.metadata.number = static_cast<std::uint32_t>(number);
+        records_[bucket * slots + slot] = {fresh.address, number, seal(fresh.size, room), fresh.metadata.of_strategy};
+        ++used_;
     }
     [[nodiscard]] ALLOT_NOINLINE bool grow() noexcept {
         const std::size_t more = records_ == nullptr ? 1 : 2 * buckets();
@@ -224,7 +247,9 @@ private:
             old.for_each([&](const record& known) {
                 const auto at = static_cast<std::size_t>(&known - old.records_);
                 if ((old.home(known.of) == at / slots) != first) return;
-                put(first ? home(known.of) * slots + at % slots : free_slot(known.of), known);
+                const std::size_t bucket = first ? home(known.of) : bucket_for(known.of);
+                if (first) taken_[bucket] = static_cast<slot_set>(taken_[bucket] | 1U << at % slots);
+                records_[bucket * slots + (first ? at % slots : take(bucket))] = known;
             });
         return true;
     }
