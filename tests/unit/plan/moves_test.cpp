@@ -657,6 +657,6 @@ TEST_CASE("moves: a progress callback sees costs below that of the plan without 
 }
 
 TEST_CASE("validate_moves: every kind has its own text") {
-    texts::check_distinct_up_to(allot::moves_violation_kind::stale);
+    texts::check_distinct_up_to(allot::moves_violation_kind::wrong_time);
     CHECK(std::string_view{allot::moves_violation{}.what()} == "the plan is valid");
 }
