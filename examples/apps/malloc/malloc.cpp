@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // malloc of the C library over allot, as a library to preload or to link. See README.md.
 //
-//     malloc ─► cache of the thread ─► address_heap ─► arenas of best_fit over reserved addresses
+//     malloc ─► cache of the thread ─► address_heap ─► slabs of small blocks, and arenas of best_fit
 //
 // All state is constant-initialized, because the program loader calls malloc before any constructor runs. Nothing here
 // allocates from another heap. `free` keeps errno.
@@ -26,6 +26,7 @@ namespace {
 using namespace allot::literals;
 
 struct make_arena {
+    using slab_space = allot::host::address_space;
     using arena = allot::arena<allot::host::virtual_memory, allot::best_fit<>,
                                allot::growth::contiguous<allot::growth_options{.step = 256_KiB, .regions = 1}>,
                                allot::arena_options{.annotate = false}>;
@@ -40,7 +41,7 @@ union immortal {
 };
 constinit immortal process;
 constexpr heap_type& heap = process.heap;
-constinit thread_local allot::address_cache<allot::address_cache_options{.checks = true}> cache_of_thread
+constinit thread_local allot::address_cache<allot::address_cache_options{.checks = true, .slabs = true}> cache_of_thread
     [[gnu::tls_model("initial-exec")]];
 
 // ── the end of a thread ──────────────────────────────────────────────────────────────────────────────────────────────

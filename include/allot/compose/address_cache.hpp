@@ -12,6 +12,8 @@
 //                   ▼         ▼
 //                 block     block ─► block                         linked through the blocks' first words
 //
+// With `slabs`, the capacities are 16, 32, 48 …, because blocks of slabs have no records.
+//
 // With `checks`, a block that is freed twice, and an address that no block can have, are not kept. The heap then
 // reports the misuse. The marks are inside the blocks, and take four instructions.
 //
@@ -44,6 +46,8 @@ struct address_cache_options {
     /// Whether a block that the cache already keeps is detected when it is freed again. A kept block then has a mark in
     /// its second word.
     bool checks = false;
+    /// Whether the heap has slabs, whose blocks have no records: each list then has a multiple of two words.
+    bool slabs = false;
 };
 
 namespace detail {
@@ -60,15 +64,18 @@ struct waiting_block {
 
 }  // namespace detail
 
-/// The freed blocks of a thread. Capacities are those of best_fit with offsets of one word.
+/// The freed blocks of a thread. Capacities are those of best_fit with offsets of one word, or of slabs.
 template <address_cache_options Options = address_cache_options{}>
 class address_cache {
     static constexpr std::size_t word = sizeof(void*), granule = 2 * word, smallest = 3 * word;
+    static constexpr std::size_t record = Options.slabs ? 0 : word;
     static_assert(Options.largest >= smallest, "allot: address_cache_options::largest is at least three words");
 
 public:
     /// The largest capacity of a kept block in bytes.
-    static constexpr std::size_t largest = (Options.largest + word) / granule * granule - word;
+    static constexpr std::size_t largest = (Options.largest + record) / granule * granule - record;
+    /// Whether the cache belongs to a heap with slabs.
+    static constexpr bool has_slabs = Options.slabs;
 
     /// Constructs a cache without blocks, for a thread that starts with the arena of a number.
     constexpr explicit address_cache(std::uint32_t arena = 0) noexcept : home_{arena} {}
@@ -93,7 +100,7 @@ public:
     [[nodiscard]] ALLOT_INLINE bool keep(void* block, std::size_t capacity) noexcept {
         if (capacity > largest) [[unlikely]]
             return false;
-        list& to = lists_[(capacity + word) / granule];
+        list& to = lists_[list_of(capacity)];
         if (to.room == 0 || is_suspicious(block)) [[unlikely]]
             return false;
         add(to, block);
@@ -110,7 +117,7 @@ public:
 private:
     template <class, class, auto, class>
     friend class address_heap;
-    static constexpr std::size_t count = (largest + word) / granule + 1;
+    static constexpr std::size_t count = (largest + record) / granule + 1;
 
     struct list {
         void* first = nullptr;
@@ -143,10 +150,19 @@ private:
         while (each != nullptr && each != block) each = detail::waiting_block::next(each);
         return each == block;
     }
+    /// Returns the list whose blocks all have at least `size` bytes.
     [[nodiscard]] ALLOT_INLINE static std::size_t list_for(std::size_t size) noexcept {
-        return ((size < smallest ? smallest : size) + word + granule - 1) / granule;
+        if constexpr (Options.slabs) return (size + granule - 1) / granule;
+        else return ((size < smallest ? smallest : size) + record + granule - 1) / granule;
     }
-    [[nodiscard]] static constexpr std::size_t capacity_of(std::size_t list) noexcept { return list * granule - word; }
+    /// Returns the list that keeps the blocks of a capacity.
+    [[nodiscard]] ALLOT_INLINE static std::size_t list_of(std::size_t capacity) noexcept {
+        return (capacity + record) / granule;
+    }
+    /// Returns the bytes that all blocks of a list have.
+    [[nodiscard]] static constexpr std::size_t capacity_of(std::size_t list) noexcept {
+        return list * granule - record;
+    }
     /// Returns the highest limit of a list.
     [[nodiscard]] static constexpr std::uint32_t depth_of(std::size_t list) noexcept {
         const std::size_t fit = Options.bytes / (capacity_of(list) + word), some = fit < 2 ? 2 : fit;

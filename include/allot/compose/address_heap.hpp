@@ -22,6 +22,10 @@
 // whose addresses contain it. Other blocks use the arenas directly. Arenas are constructed when a thread first needs
 // them.
 //
+// With a type `slab_space` in the maker, such as host::address_space, blocks of up to 1,024 bytes come from slabs of
+// 64 KiB. A slab has blocks of one size without records, so that a program reads fewer cache lines. The caches then
+// have `address_cache_options::slabs`. Other blocks come from the arenas.
+//
 // Freed blocks of at least `discard` bytes lose their pages, and large holes lose them when enough became dirty
 // (discard_holes.hpp). `allocate_zeroed` does not write pages that were never used.
 //
@@ -32,13 +36,13 @@
 //
 // Checks need no heap: `address_cache_options::checks` marks the blocks in a cache, and `address_heap_options::checks`
 // compares the records around a block that goes to its arena. A block that is freed twice, a foreign address, and a
-// record that was overwritten are reported to `OnMisuse`.
+// record that was overwritten are reported to `OnMisuse`. A slab only finds addresses that none of its blocks has.
 //
 // When to use: to replace malloc, or as the heap of a language's run time.
 // When not to use: where callers keep blocks: an arena, per_thread or sharded need no record for the address.
 //
 // Complexity: O(1) for blocks in a cache. Otherwise that of the arena under its lock; O(arenas) to find the arena.
-// Memory: the arenas; the caches.
+// Memory: the arenas; the caches; 32 bytes for each slab, and 65 GiB of addresses if there are slabs.
 // Thread safety: all functions can be called concurrently, each thread with its own cache. `capacity` reads the record
 // of a live block without the lock: other threads change only flags in that word.
 #pragma once
@@ -83,16 +87,20 @@ class address_heap {
                   "allot: address_heap has 1 to 64 arenas, and at least one spare: address_heap_options{.arenas = 16, "
                   ".spares = 4}");
     static constexpr std::size_t own = Options.arenas, count = own + Options.spares;
-    using shard = detail::heap_shard<arena_type, Lock, Options.discard>;
+    using source = detail::heap_source<Make>;
+    using shard = detail::heap_shard<arena_type, Lock, Options.discard, source>;
     using waiting_block = detail::waiting_block;
 
 public:
     /// Constructs a heap without arenas.
-    constexpr explicit address_heap(Make make = {}) noexcept : make_{make} {}
+    constexpr explicit address_heap(Make make = {}) noexcept : source_{make} {}
 
     /// Allocates a block. Returns null on failure, or if the size is 0.
     template <class Cache>
     [[nodiscard]] void* allocate(Cache& cache, layout wanted) noexcept {
+        static_assert(Cache::has_slabs == source::has_slabs,
+                      "allot: a heap whose maker has a slab_space needs address_cache_options{.slabs = true}, and no "
+                      "other heap does");
         if (wanted.align <= alignof(std::max_align_t) && wanted.size <= Cache::largest && wanted.size != 0) {
             void* const kept = cache.take(wanted.size);
             return kept != nullptr ? kept : refill(cache, wanted.size);
@@ -111,7 +119,7 @@ public:
     template <class Cache>
     void deallocate(Cache& cache, void* address) noexcept {
         if (address == nullptr) return;
-        const std::size_t room = capacity(address), list = (room + sizeof(void*)) / (2 * sizeof(void*));
+        const std::size_t room = capacity(address), list = Cache::list_of(room);
         if (room > Cache::largest) return deallocate(address);
         if (cache.is_suspicious(address) && is_misused(cache, address, list)) return;
         if (cache.lists_[list].room == 0 && !cache.raise(list))
@@ -123,9 +131,9 @@ public:
         if (address == nullptr) return;
         const std::size_t at = find(address);
         if (at == count) return detail::report<OnMisuse>(misuse::foreign_block, raw_pointer::position(address), 0);
-        if (shards_[at].enter(make_, at)) {
-            const bool sound = !Options.checks || shards_[at].is_sound(address);
-            if (sound) shards_[at].deallocate(address);
+        if (shards_[at].enter(source_, at)) {
+            const bool sound = !Options.checks || shards_[at].is_sound(source_, address);
+            if (sound) shards_[at].deallocate(source_, address);
             shards_[at].leave();
             if (!sound) detail::report<OnMisuse>(misuse::not_live, raw_pointer::position(address), 0);
         } else {
@@ -148,14 +156,18 @@ public:
     }
     /// Resizes a block in place. Returns false and changes nothing on failure.
     [[nodiscard]] bool resize(void* address, std::size_t size) noexcept {
+        if (is_in_slab(address)) return size != 0 && size <= capacity(address);
         const std::size_t at = find(address);
-        if (!shards_[at].enter(make_, at)) return false;
+        if (!shards_[at].enter(source_, at)) return false;
         const bool done = shards_[at].resize(address, size);
         shards_[at].leave();
         return done;
     }
     /// Returns the usable bytes of a live block.
     [[nodiscard]] ALLOT_INLINE std::size_t capacity(const void* address) const noexcept {
+        if constexpr (source::has_slabs) {
+            if (source_.slabs.contains(address)) return source_.slabs.of(address).size;
+        }
         return block_at(shards_[0].arena(), const_cast<void*>(address)).size;
     }
     /// Returns true if the address is in the reserved addresses of the heap, live or not.
@@ -175,7 +187,7 @@ public:
     /// Discards the pages inside holes of at least `threshold` bytes. Returns the number of bytes.
     std::size_t trim(std::size_t threshold) noexcept {
         std::size_t bytes = 0;
-        for_each_used([&](shard& each) { bytes += each.discard(threshold); });
+        for_each_used([&](shard& each) { bytes += each.trim(source_, threshold); });
         return bytes;
     }
     /// Returns the counters. O(blocks).
@@ -184,6 +196,12 @@ public:
         for_each_used([&](shard& each) {
             ++all.arenas;
             all.held += each.arena().size();
+            if constexpr (source::has_slabs) {
+                const std::size_t slabs = each.slabs().count(), bytes = slabs * detail::slab::bytes;
+                all.held += bytes;
+                all.free += bytes - each.slabs().live();
+                all.holes += slabs;
+            }
             each.arena().for_each_hole([&](const void*, std::size_t size) {
                 ++all.holes;
                 all.free += size;
@@ -217,8 +235,15 @@ public:
     }
 
 private:
+    [[nodiscard]] bool is_in_slab([[maybe_unused]] const void* address) const noexcept {
+        if constexpr (source::has_slabs) return source_.slabs.contains(address);
+        else return false;
+    }
     /// Returns the number of the arena whose addresses contain `address`, or `count`.
     [[nodiscard]] std::size_t find(const void* address) const noexcept {
+        if constexpr (source::has_slabs) {
+            if (source_.slabs.contains(address)) return source_.slabs.of(address).shard;
+        }
         std::size_t at = 0;
         while (at != count && !shards_[at].contains(address)) ++at;
         return at;
@@ -236,16 +261,16 @@ private:
     template <class Cache>
     [[nodiscard]] std::size_t enter(Cache& cache) noexcept {
         std::size_t home = cache.home_ % own;
-        if (shards_[home].try_enter(make_, home)) [[likely]]
+        if (shards_[home].try_enter(source_, home)) [[likely]]
             return home;
         if (++cache.waited_ == Options.patience) {
             cache.waited_ = 0;
             cache.home_ = static_cast<std::uint32_t>(home = (home + 1) % own);
         }
         for (;;) {
-            if (shards_[home].enter(make_, home)) return home;
+            if (shards_[home].enter(source_, home)) return home;
             const std::size_t spare = spare_.load(std::memory_order_relaxed);
-            if (shards_[spare].enter(make_, spare)) return spare;
+            if (shards_[spare].enter(source_, spare)) return spare;
         }
     }
     /// Calls `use` with the thread's arena, then with the others, until it returns an address.
@@ -258,7 +283,7 @@ private:
             return given;
         flush(cache);
         for (std::size_t i = 0; i != own && given == nullptr; ++i) {
-            if (!shards_[i].is_used() || !shards_[i].enter(make_, i)) continue;
+            if (!shards_[i].is_used() || !shards_[i].enter(source_, i)) continue;
             given = use(shards_[i]);
             shards_[i].leave();
         }
@@ -274,7 +299,7 @@ private:
             void* last = nullptr;
             auto& into = cache.lists_[list];
             const std::size_t several = into.first != nullptr || into.limit < 4 ? 1 : into.limit / 2;
-            static_cast<void>(from.allocate_several(each, several, [&](void* block) {
+            const auto take = [&](void* block) {
                 if (first == nullptr) {
                     first = block;
                     return;
@@ -284,7 +309,14 @@ private:
                 else waiting_block::set_next(last, block);
                 last = block;
                 --into.room;
-            }));
+            };
+            if constexpr (source::has_slabs) {
+                const auto at = static_cast<std::size_t>(&from - shards_);
+                if (each <= source::lists::largest &&
+                    from.slabs().allocate_some(source_.slabs, at, each, several, take) != 0)
+                    return first;
+            }
+            static_cast<void>(from.allocate_several(each, several, take));
             return first;
         });
     }
@@ -292,14 +324,18 @@ private:
     ALLOT_NOINLINE void free_chain(void* chain) noexcept {
         while (chain != nullptr) {
             const std::size_t at = find(chain);
+            const bool in_slab = is_in_slab(chain);
             const auto next = [&]() -> void* {
                 void* const block = chain;
-                if (block == nullptr || !shards_[at].contains(block)) return nullptr;
+                if (block == nullptr || is_in_slab(block) != in_slab) return nullptr;
+                if (in_slab ? find(block) != at : !shards_[at].contains(block)) return nullptr;
                 chain = waiting_block::next(block);
                 return block;
             };
-            const bool entered = shards_[at].enter(make_, at);
-            if (entered) shards_[at].deallocate_several(next);
+            const bool entered = shards_[at].enter(source_, at);
+            if (entered && in_slab)
+                while (void* const block = next()) shards_[at].deallocate(source_, block);
+            else if (entered) shards_[at].deallocate_several(next);
             else
                 while (void* const block = next()) shards_[at].give_back(block);
             if (entered) shards_[at].leave();
@@ -308,14 +344,14 @@ private:
     template <class Use>
     void for_each_used(Use use) noexcept {
         for (std::size_t i = 0; i != count; ++i) {
-            if (!shards_[i].is_used() || !shards_[i].enter(make_, i)) continue;
+            if (!shards_[i].is_used() || !shards_[i].enter(source_, i)) continue;
             use(shards_[i]);
             shards_[i].leave();
         }
     }
 
     shard shards_[count]{};
-    ALLOT_NO_UNIQUE_ADDRESS Make make_;
+    source source_;
     std::atomic<std::size_t> spare_{own};
     std::uint64_t forker_is_inside_ = 0;  // protected by the locks
 };

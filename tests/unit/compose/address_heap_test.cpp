@@ -33,6 +33,27 @@ template <class Strategy>
 using heap_of = allot::address_heap<make<Strategy>, allot::host::fork_lock,
                                     allot::address_heap_options{.arenas = 3, .spares = 2, .discard = 128_KiB}>;
 using best = allot::best_fit<>;
+/// Pages of the system that can fail.
+struct pages : allot::host::address_space {
+    static inline bool reserves = true, commits = true;
+    static inline std::size_t discarded = 0;
+    static void* reserve(std::size_t size) noexcept {
+        return reserves ? allot::host::address_space::reserve(size) : nullptr;
+    }
+    static bool commit(void* from, std::size_t size) noexcept {
+        return commits && allot::host::address_space::commit(from, size);
+    }
+    static bool discard(void* from, std::size_t size) noexcept {
+        discarded += size;
+        return allot::host::address_space::discard(from, size);
+    }
+};
+struct make_with_slabs : make<best> {
+    using slab_space = pages;
+};
+using heap_with_slabs = allot::address_heap<make_with_slabs, allot::host::fork_lock,
+                                            allot::address_heap_options{.arenas = 3, .spares = 2, .discard = 128_KiB}>;
+using cache_with_slabs = allot::address_cache<allot::address_cache_options{.slabs = true}>;
 using deferred = allot::deferred<allot::best_fit<>>;
 
 struct live {
@@ -308,4 +329,147 @@ TEST_CASE("address_heap: with checks, a block whose bytes are equal to the mark 
     heap.deallocate(cache, second);
     CHECK(noted::all.empty());
     CHECK(heap.allocate(cache, {.size = 40}) == second);
+}
+
+TEST_CASE("address_heap: with slabs, random calls keep the bytes of live blocks, also if the system has no pages") {
+    for (const auto& [reserves, commits] : {std::pair{true, true}, {true, false}, {false, true}}) {
+        pages::reserves = reserves;
+        pages::commits = commits;
+        heap_with_slabs heap{};
+        cache_with_slabs cache;
+        for (std::uint32_t seed = 1; seed != 4; ++seed) play(heap, cache, seed, 5000);
+        heap.flush(cache);
+        CHECK(cache.kept() == 0);
+        heap.trim(64_KiB);
+        const auto all = heap.statistics();
+        CHECK(all.arenas == 1);
+        CHECK(all.held - all.free < 64);  // every block is free
+    }
+    pages::reserves = pages::commits = true;
+}
+
+TEST_CASE("address_heap: a cache with lists above those of slabs takes their blocks from the arenas") {
+    heap_with_slabs heap{};
+    allot::address_cache<allot::address_cache_options{.largest = 4000, .slabs = true}> cache;
+    play(heap, cache, 5, 5000);
+    heap.flush(cache);
+    heap.trim(64_KiB);
+    CHECK(heap.statistics().held - heap.statistics().free < 64);
+}
+
+TEST_CASE("address_heap: blocks of slabs have no records") {
+    heap_with_slabs heap{};
+    cache_with_slabs cache;
+    for (std::size_t size = 1; size <= 1024; ++size) {
+        void* const block = heap.allocate(cache, {.size = size});
+        CHECK(heap.capacity(block) == allot::align_up(size, std::size_t{16}));
+        CHECK(allot::raw_pointer::position(block) % 16 == 0);
+        CHECK(heap.resize(block, heap.capacity(block)));
+        CHECK_FALSE(heap.resize(block, heap.capacity(block) + 1));
+        CHECK_FALSE(heap.resize(block, 0));
+        heap.deallocate(block);
+    }
+    std::vector<void*> blocks;
+    for (int i = 0; i != 20'000; ++i) blocks.push_back(heap.allocate(cache, {.size = 48}));
+    const auto all = heap.statistics();
+    CHECK(all.held - all.free <= 20'000 * 48 + 64 * 16'384);  // and those in the cache
+    for (void* const each : blocks) heap.deallocate(cache, each);
+}
+
+TEST_CASE("address_heap: empty slabs serve other sizes, and their pages are discarded") {
+    heap_with_slabs heap{};
+    cache_with_slabs cache;
+    std::size_t most = 0;
+    for (const std::size_t size : {16U, 1000U, 112U, 48U, 1024U, 528U}) {
+        std::vector<void*> blocks;
+        for (std::size_t bytes = 0; bytes < 8_MiB; bytes += size) {
+            blocks.push_back(heap.allocate(cache, {.size = size}));
+            std::memset(blocks.back(), 0x7E, size);
+        }
+        const std::size_t held = heap.statistics().held;
+        if (most == 0)
+            most = held + 1_MiB;  // the last slab of each size stays, and some bytes of each slab are not used
+        CHECK(held <= most);
+        for (void* const each : blocks) heap.deallocate(cache, each);
+        heap.flush(cache);
+        CHECK(heap.statistics().held < 3_MiB);
+    }
+    const std::size_t before = heap.statistics().held, discarded = std::exchange(pages::discarded, 0);
+    CHECK(discarded > 6 * 6_MiB);
+    CHECK(heap.trim(64_KiB) >= pages::discarded);
+    CHECK(before - heap.statistics().held == pages::discarded);
+    CHECK(pages::discarded > 0);
+}
+
+TEST_CASE("address_heap: with slabs, threads free the blocks of each other, and a fork uses a spare arena") {
+    heap_with_slabs heap{};
+    {
+        std::atomic<void*> slots[200]{};
+        std::vector<std::thread> threads;
+        for (unsigned seed = 0; seed != 5; ++seed)
+            threads.emplace_back([&, seed] {
+                cache_with_slabs cache{seed};
+                std::mt19937 random{seed};
+                for (int i = 0; i != 20'000; ++i) {
+                    const std::size_t size = 1 + random() % (i % 50 == 0 ? 50'000 : 600);
+                    void* const block = heap.allocate(cache, {.size = size});
+                    std::memset(block, 1, size);
+                    heap.deallocate(cache, slots[random() % 200].exchange(block));
+                }
+                heap.flush(cache);
+            });
+        for (std::thread& each : threads) each.join();
+        for (std::atomic<void*>& each : slots) heap.deallocate(each.load());
+    }
+    cache_with_slabs cache;
+    void* const before = heap.allocate(cache, {.size = 300});
+    heap.before_fork();
+    void* during = nullptr;
+    std::thread{[&] {
+        cache_with_slabs other;
+        heap.deallocate(other, before);
+        during = heap.allocate(other, {.size = 500});
+        std::memset(during, 8, 500);
+        heap.flush(other);  // waits in a list, because its arena is held
+    }}.join();
+    CHECK(processes::in_child([&] {
+              heap.after_fork_in_child();
+              cache_with_slabs own;
+              play(heap, own, 1, 500);
+              heap.deallocate(own, during);
+              heap.flush(own);
+              return 0;
+          }) == 0);
+    heap.after_fork_in_parent();
+    heap.deallocate(during);
+    heap.flush(cache);
+    play(heap, cache, 2, 500);
+    heap.flush(cache);
+    heap.trim(64_KiB);
+    const auto all = heap.statistics();
+    CHECK(all.arenas == 4);
+    CHECK(all.held - all.free < 4 * 64);
+}
+
+TEST_CASE("address_heap: with slabs and checks, addresses that no block has are reported") {
+    using heap_type = allot::address_heap<make_with_slabs, allot::host::fork_lock,
+                                          allot::address_heap_options{.arenas = 2, .checks = true}, noted>;
+    heap_type heap{};
+    allot::address_cache<allot::address_cache_options{.checks = true, .slabs = true}> cache;
+    noted::all.clear();
+    const auto reported = [] { return std::exchange(noted::all, {}); };
+    for (const std::size_t size : {10U, 100U, 1024U}) {
+        void* const blocks[] = {heap.allocate(cache, {.size = size}), heap.allocate(cache, {.size = size})};
+        for (void* const each : blocks) heap.deallocate(cache, each);
+        CHECK(reported().empty());
+        for (void* const each : blocks) heap.deallocate(cache, each);
+        CHECK(reported().size() == 2);
+    }
+    auto* const block = static_cast<std::byte*>(heap.allocate(cache, {.size = 100}));
+    heap.deallocate(block + 32);  // inside the block
+    CHECK(reported().size() == 1);
+    heap.deallocate(block + 40'000);  // behind the blocks of the slab
+    CHECK(reported().size() == 1);
+    heap.deallocate(cache, block);
+    CHECK(reported().empty());
 }

@@ -10,8 +10,8 @@
 //
 // Freed blocks of at least `discard_from` bytes lose their pages at once. As in glibc, this threshold then rises to
 // twice the size of the block, because a program that frees such a block often allocates the next one. Smaller large
-// blocks count as dirty, and all large holes lose their pages when the dirty bytes exceed twice the threshold and a
-// sixteenth of the arena.
+// blocks count as dirty, and all large holes lose their pages when the dirty bytes exceed sixteen times the first
+// threshold, the current one, and an eighth of the arena.
 //
 // Thread safety: `contains`, `give_back` and the functions of the lock can be called concurrently. The others are
 // called between `enter` and `leave`.
@@ -21,6 +21,7 @@
 #include <allot/arena/detail/bursts.hpp>
 #include <allot/arena/discard_holes.hpp>
 #include <allot/compose/address_cache.hpp>
+#include <allot/compose/detail/heap_slabs.hpp>
 #include <allot/core/detail/compiler.hpp>
 
 #include <atomic>
@@ -31,13 +32,14 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-template <class Arena, class Lock, std::size_t DiscardFrom>
+template <class Arena, class Lock, std::size_t DiscardFrom, class Source>
 class alignas(64) heap_shard {
     using device_type = typename Arena::device_type;
     static constexpr bool discards = discarding_device<device_type>;
     static constexpr std::size_t word = sizeof(typename Arena::strategy_type::offset_type);
     static constexpr std::size_t large = DiscardFrom / 2;  // smallest block that counts as dirty
     static constexpr std::size_t most_rest = 8 * word;     // a block has fewer bytes beyond those of its request
+    static constexpr std::size_t most_dirty = 16 * DiscardFrom;
     static constexpr std::size_t highest_threshold = std::size_t{1} << 25U;
 
 public:
@@ -57,23 +59,28 @@ public:
     [[nodiscard]] std::size_t reach() const noexcept {
         return end_.load(std::memory_order_acquire) - base_.load(std::memory_order_relaxed);
     }
-    /// Returns true if a region exists.
-    [[nodiscard]] bool is_used() const noexcept { return end_.load(std::memory_order_acquire) != 0; }
+    /// Returns true if a region or a slab exists.
+    [[nodiscard]] bool is_used() const noexcept {
+        if constexpr (Source::has_slabs) {
+            if (slabs_.is_used()) return true;
+        }
+        return end_.load(std::memory_order_acquire) != 0;
+    }
+    /// Returns the slabs of this shard.
+    [[nodiscard]] auto& slabs() noexcept { return slabs_; }
     /// Returns the arena. Precondition: an allocation succeeded.
     [[nodiscard]] const Arena& arena() const noexcept { return arena_; }
 
     /// Locks the shard and frees the returned blocks. Returns false without the lock during a fork.
-    template <class Make>
-    [[nodiscard]] bool enter(const Make& make, std::size_t number) noexcept {
+    [[nodiscard]] bool enter(Source& source, std::size_t number) noexcept {
         if (!lock_.lock()) return false;
-        begin(make, number);
+        begin(source, number);
         return true;
     }
     /// The same, but also returns false if another thread has the lock.
-    template <class Make>
-    [[nodiscard]] bool try_enter(const Make& make, std::size_t number) noexcept {
+    [[nodiscard]] bool try_enter(Source& source, std::size_t number) noexcept {
         if (!lock_.try_lock()) return false;
-        begin(make, number);
+        begin(source, number);
         return true;
     }
     void leave() noexcept { lock_.unlock(); }
@@ -120,14 +127,20 @@ public:
         return given;
     }
     /// Returns true if the records around a block are intact and the block is in use.
-    [[nodiscard]] bool is_sound(void* address) const noexcept {
+    [[nodiscard]] bool is_sound(const Source& source, void* address) const noexcept {
+        if constexpr (Source::has_slabs) {
+            if (source.slabs.contains(address)) return source.slabs.is_sound(address);
+        }
         const auto& region = arena_.regions()[0];
         const std::size_t at = raw_pointer::position(address), base = raw_pointer::position(region.base);
         const extent inside{base, region.size};
         if (at % (2 * word) != 0 || at < base + word || at >= base + region.size) return false;
         return arena_.strategy().is_sound({{at, 1}, {}}, inside);
     }
-    void deallocate(void* address) noexcept {
+    void deallocate(Source& source, void* address) noexcept {
+        if constexpr (Source::has_slabs) {
+            if (source.slabs.contains(address)) return slabs_.deallocate(source.slabs, address);
+        }
         const auto held = block_at(arena_, address);
         arena_.deallocate(held);
         if constexpr (discards) {
@@ -150,11 +163,11 @@ public:
         }
         return true;
     }
-    /// Discards the pages of holes. Returns the number of bytes.
-    std::size_t discard(std::size_t threshold) noexcept {
-        dirty_ = 0;
-        if constexpr (discards) return discard_holes(arena_, threshold);
-        else return 0;
+    /// Discards the pages of holes and of empty slabs. Returns the number of bytes.
+    std::size_t trim([[maybe_unused]] Source& source, std::size_t threshold) noexcept {
+        std::size_t slabs = 0;
+        if constexpr (Source::has_slabs) slabs = slabs_.discard(source.slabs);
+        return slabs + discard(threshold);
     }
 
     /// Frees a block later: when a thread enters the next time.
@@ -165,19 +178,24 @@ public:
     }
 
 private:
-    template <class Make>
-    ALLOT_INLINE void begin(const Make& make, std::size_t number) noexcept {
+    std::size_t discard(std::size_t threshold) noexcept {
+        dirty_ = 0;
+        if constexpr (discards) return discard_holes(arena_, threshold);
+        else return 0;
+    }
+
+    ALLOT_INLINE void begin(Source& source, std::size_t number) noexcept {
         if (!made_) [[unlikely]] {
-            ::new (static_cast<void*>(&arena_)) Arena{make(number)};
+            ::new (static_cast<void*>(&arena_)) Arena{source.make(number)};
             made_ = true;
         }
-        free_returned();
+        free_returned(source);
     }
-    void free_returned() noexcept {
+    void free_returned(Source& source) noexcept {
         if (returned_.load(std::memory_order_relaxed) == nullptr) return;
         for (void* each = returned_.exchange(nullptr, std::memory_order_acquire); each != nullptr;) {
             void* const next = waiting_block::next(each);
-            deallocate(each);
+            deallocate(source, each);
             each = next;
         }
     }
@@ -210,11 +228,12 @@ private:
         if (size >= discard_from_) {
             discard_pages(arena_.device(), raw_pointer::locate(address, 2 * word), size - 3 * word);
             if (size <= highest_threshold) discard_from_ = 2 * size;
-        } else if ((dirty_ += size) > 2 * discard_from_ + arena_.size() / 16) {
+        } else if ((dirty_ += size) > most_dirty + discard_from_ + arena_.size() / 8) {
             discard(large);
         }
     }
 
+    ALLOT_NO_UNIQUE_ADDRESS typename Source::lists slabs_;
     Lock lock_;
     bool made_ = false;
     std::atomic<void*> returned_{nullptr};
