@@ -1,6 +1,5 @@
 // free(address) needs records in front of blocks.
-// refused: allot: address_heap frees by address: use arenas of best_fit in memory that the host can access, without
-// hardening
+// refused: allot: address_heap frees by address: use arenas of best_fit in memory that the host can access, without hardening
 #include <allot/allot.hpp>
 #include <allot/compose/address_heap.hpp>
 #include <allot/host/fork_lock.hpp>

@@ -1,6 +1,5 @@
 // No request could be served.
-// refused: allot: address_heap has 1 to 64 arenas, and at least one spare: address_heap_options{.arenas = 16, .spares =
-// 4}
+// refused: allot: address_heap has 1 to 64 arenas, and at least one spare: address_heap_options{.arenas = 16, .spares = 4}
 #include <allot/allot.hpp>
 #include <allot/compose/address_heap.hpp>
 #include <allot/host/fork_lock.hpp>

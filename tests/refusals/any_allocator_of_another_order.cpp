@@ -1,6 +1,5 @@
 // A stack frees its newest block only.
-// refused: allot: this allocator reclaims blocks in another order than any_allocator_options::reclaims states: set it
-// to the order of this allocator
+// refused: allot: this allocator reclaims blocks in another order than any_allocator_options::reclaims states: set it to the order of this allocator
 #include <allot/allot.hpp>
 
 int main() {

@@ -1,6 +1,5 @@
 // The options state that the host can access the memory.
-// refused: allot: this allocator's memory has other properties than the options of any_allocator state: set
-// host_accessible, offsets and dl_device, or take them from it: any_options_of<Allocator>
+// refused: allot: this allocator's memory has other properties than the options of any_allocator state: set host_accessible, offsets and dl_device, or take them from it: any_options_of<Allocator>
 #include <allot/allot.hpp>
 
 struct far_memory : allot::host::heap {

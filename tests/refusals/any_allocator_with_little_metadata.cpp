@@ -1,6 +1,5 @@
 // The record of a block does not fit.
-// refused: allot: the metadata of this allocator's blocks is larger than any_allocator_options::metadata: set it to the
-// size of the largest metadata
+// refused: allot: the metadata of this allocator's blocks is larger than any_allocator_options::metadata: set it to the size of the largest metadata
 #include <allot/allot.hpp>
 
 int main() {

@@ -1,6 +1,5 @@
 // Records in memory of the caller, in an arena, which has no function to give that memory.
-// refused: allot: an arena cannot give memory to a table with best_fit_options::records = given_records: set the number
-// of records, or use best_fit without an arena
+// refused: allot: an arena cannot give memory to a table with best_fit_options::records = given_records: set the number of records, or use best_fit without an arena
 #include <allot/allot.hpp>
 
 int main() {

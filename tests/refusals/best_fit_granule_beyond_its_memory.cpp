@@ -1,6 +1,6 @@
 // A granule that is larger than the memory.
-// refused: allot: no block fits in the smallest of best_fit_options::largest_extent, the device's capacity and the
-// growth's limit: a block needs one granule with a side table and five words in band alone
+// refused: allot: no block fits in the smallest of best_fit_options::largest_extent, the device's capacity and the growth's limit: a block needs one granule with a side table and five words in band
+// alone
 #include <allot/allot.hpp>
 
 int main() {

@@ -1,6 +1,5 @@
 // An address alone does not name a record in a side table.
-// refused: allot: block_at needs records in band and blocks without metadata: use best_fit in memory that the host can
-// access, without hardening
+// refused: allot: block_at needs records in band and blocks without metadata: use best_fit in memory that the host can access, without hardening
 #include <allot/allot.hpp>
 #include <allot/arena/block_at.hpp>
 

@@ -1,6 +1,5 @@
 // A ring frees its oldest block first, and a block cache frees blocks in the order of its lists.
-// refused: allot: block_cache frees blocks in another order than the program, which stack and ring do not support: use
-// best_fit, pool, bump or naive
+// refused: allot: block_cache frees blocks in another order than the program, which stack and ring do not support: use best_fit, pool, bump or naive
 #include <allot/allot.hpp>
 
 int main() {

@@ -1,6 +1,5 @@
 // A list would have no size.
-// refused: allot: the members smallest, largest, steps and align of block_cache_options must be powers of two, with
-// steps <= smallest <= largest
+// refused: allot: the members smallest, largest, steps and align of block_cache_options must be powers of two, with steps <= smallest <= largest
 #include <allot/allot.hpp>
 
 int main() {

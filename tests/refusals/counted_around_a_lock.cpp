@@ -1,6 +1,5 @@
 // The lock protects the arena, and not the counters around it.
-// refused: allot: a wrapper has state that is not for concurrent calls: put the wrapper inside, as in
-// synchronized<counted<Arena>, Lock>, over a strategy that is not concurrent
+// refused: allot: a wrapper has state that is not for concurrent calls: put the wrapper inside, as in synchronized<counted<Arena>, Lock>, over a strategy that is not concurrent
 #include <allot/allot.hpp>
 
 int main() {

@@ -1,6 +1,5 @@
 // A GPU's virtual memory grows in place, but the host cannot keep records in it.
-// refused: allot: records in band need memory that the host can access: use node_store::side_table or
-// node_store::automatic with this device
+// refused: allot: records in band need memory that the host can access: use node_store::side_table or node_store::automatic with this device
 #include <allot/allot.hpp>
 #include <allot/cuda/virtual_memory.hpp>
 

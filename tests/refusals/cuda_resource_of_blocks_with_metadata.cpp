@@ -1,6 +1,5 @@
 // Blocks of a best_fit with records beside the memory carry a metadata, which a cuda::mr resource would lose.
-// refused: allot: a cuda::mr resource deallocates by address and size, but blocks of this allocator have metadata: use
-// indexed<Allocator>
+// refused: allot: a cuda::mr resource deallocates by address and size, but blocks of this allocator have metadata: use indexed<Allocator>
 #include <allot/allot.hpp>
 #include <allot/cuda/memory.hpp>
 #include <allot/cuda/memory_resource.hpp>

@@ -1,6 +1,5 @@
 // An arena does not know streams.
-// refused: allot: a stream-ordered resource allocates and deallocates by address and stream: use
-// indexed_ordered<ordered<Arena, cuda::events>, std::mutex>
+// refused: allot: a stream-ordered resource allocates and deallocates by address and stream: use indexed_ordered<ordered<Arena, cuda::events>, std::mutex>
 #include <allot/allot.hpp>
 #include <allot/compose/indexed_ordered.hpp>
 #include <allot/cuda/events.hpp>

@@ -1,6 +1,5 @@
 // deferred links waiting blocks through their bytes, which a strategy with a side table does not access.
-// refused: allot: deferred needs a strategy with records in band whose blocks are freed in any order: use best_fit, in
-// memory that the host can access
+// refused: allot: deferred needs a strategy with records in band whose blocks are freed in any order: use best_fit, in memory that the host can access
 #include <allot/allot.hpp>
 
 int main() {

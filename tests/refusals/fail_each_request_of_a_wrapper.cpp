@@ -1,6 +1,5 @@
 // The plan is in the failing allocator, not in a wrapper around it.
-// refused: allot: fail_each_request takes the failing allocator itself: failing requests{arena}; counted
-// memory{requests}; fail_each_request(requests, run)
+// refused: allot: fail_each_request takes the failing allocator itself: failing requests{arena}; counted memory{requests}; fail_each_request(requests, run)
 #include <allot/allot.hpp>
 
 int main() {

@@ -1,6 +1,5 @@
 // A granule for an in-band best fit, whose granule is fixed.
-// refused: allot: best_fit_options::granule is for a side table: leave it out for records in band, where it is two
-// words
+// refused: allot: best_fit_options::granule is for a side table: leave it out for records in band, where it is two words
 #include <allot/strategy/best_fit.hpp>
 
 int main() {

@@ -1,6 +1,5 @@
 // The regions of a graph_pool return behind the queues that launched the graph, which an arena does not know.
-// refused: allot: a graph_pool takes its regions from an indexed_ordered: graph_pool<indexed_ordered<ordered<Arena,
-// Timeline>>>
+// refused: allot: a graph_pool takes its regions from an indexed_ordered: graph_pool<indexed_ordered<ordered<Arena, Timeline>>>
 #include <allot/allot.hpp>
 #include <allot/compose/graph_pool.hpp>
 #include <allot/host/job_queue.hpp>

@@ -1,6 +1,5 @@
 // An arena that may acquire a region larger than the extent for which the bins are sized.
-// refused: allot: this arena grows beyond best_fit_options::largest_extent: set growth_options::limit instead, which
-// also bounds the bins
+// refused: allot: this arena grows beyond best_fit_options::largest_extent: set growth_options::limit instead, which also bounds the bins
 #include <allot/allot.hpp>
 
 int main() {

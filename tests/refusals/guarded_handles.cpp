@@ -1,6 +1,5 @@
 // Guards are written by the host.
-// refused: allot: guarded writes bytes around each block: use an allocator of memory that the host can access by
-// pointers
+// refused: allot: guarded writes bytes around each block: use an allocator of memory that the host can access by pointers
 #include <allot/allot.hpp>
 
 struct numbered {

@@ -1,6 +1,5 @@
 // A hardened arena records its blocks in a tree that several threads cannot use.
-// refused: allot: the records of a hardened arena are not for concurrent calls: use hardening::none, or
-// synchronized<Arena, Lock> over a pool with another store
+// refused: allot: the records of a hardened arena are not for concurrent calls: use hardening::none, or synchronized<Arena, Lock> over a pool with another store
 #include <allot/allot.hpp>
 #include <allot/arena/hardening.hpp>
 

@@ -1,6 +1,5 @@
 // An arena does not know queues.
-// refused: allot: the first argument of indexed_ordered is an ordered: indexed_ordered<ordered<Arena, Timeline>,
-// std::mutex>
+// refused: allot: the first argument of indexed_ordered is an ordered: indexed_ordered<ordered<Arena, Timeline>, std::mutex>
 #include <allot/allot.hpp>
 #include <allot/compose/indexed_ordered.hpp>
 #include <allot/host/job_queue.hpp>

@@ -1,6 +1,5 @@
 // The rows of a paged block have no common position.
-// refused: allot: indexed finds a block by the position of an address: use an allocator of pointers or of handles with
-// offsets
+// refused: allot: indexed finds a block by the position of an address: use an allocator of pointers or of handles with offsets
 #include <allot/allot.hpp>
 
 int main() {

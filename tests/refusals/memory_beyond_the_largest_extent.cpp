@@ -1,6 +1,5 @@
 // A region that is larger than the extent for which the bins are sized.
-// refused: allot: this device's memory is larger than best_fit_options::largest_extent: leave that option out, because
-// an arena derives it from its device
+// refused: allot: this device's memory is larger than best_fit_options::largest_extent: leave that option out, because an arena derives it from its device
 #include <allot/allot.hpp>
 
 int main() {

@@ -1,5 +1,4 @@
-// refused: allot: a region that grows in place is stated again with its blocks, which this strategy does not list: use
-// best_fit or pool
+// refused: allot: a region that grows in place is stated again with its blocks, which this strategy does not list: use best_fit or pool
 #include <allot/allot.hpp>
 #include <allot/cuda/nvtx.hpp>
 #include <allot/host/virtual_memory.hpp>

@@ -1,6 +1,5 @@
 // A pointer has no functions: every call would be skipped without a message.
-// refused: allot: the second argument of observed is an observer, an object of a class: observed{allocator, logger},
-// and *logger for a pointer to one
+// refused: allot: the second argument of observed is an observer, an object of a class: observed{allocator, logger}, and *logger for a pointer to one
 #include <allot/allot.hpp>
 
 struct logger {

@@ -1,6 +1,5 @@
 // An observer is not optional.
-// refused: allot: the second argument of observed is an observer, an object of a class: observed{allocator, logger},
-// and *logger for a pointer to one
+// refused: allot: the second argument of observed is an observer, an object of a class: observed{allocator, logger}, and *logger for a pointer to one
 #include <allot/allot.hpp>
 
 struct logger {

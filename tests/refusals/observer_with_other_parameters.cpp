@@ -1,7 +1,5 @@
 // A function that cannot be called would be skipped without a message.
-// refused: allot: a function of this observer has other parameters: on_allocate(const Block&, layout),
-// on_refusal(layout, diagnosis), on_deallocate(const Block&), on_resize(const Block&, const Block&),
-// on_trim(std::size_t), on_reset() and on_rollback() are called
+// refused: allot: a function of this observer has other parameters: on_allocate(const Block&, layout), on_refusal(layout, diagnosis), on_deallocate(const Block&), on_resize(const Block&, const Block&), on_trim(std::size_t), on_reset() and on_rollback() are called
 #include <allot/allot.hpp>
 
 struct logger {

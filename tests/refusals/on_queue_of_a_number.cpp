@@ -1,6 +1,6 @@
 // Only attach makes a queue.
-// refused: allot: on_queue takes a queue of its memory: on_queue{memory, memory.attach(queue)}, or on_queue{memory,
-// memory.host} alone
+// refused: allot: on_queue takes a queue of its memory: on_queue{memory, memory.attach(queue)}, or on_queue{memory, memory.host}
+// alone
 #include <allot/allot.hpp>
 #include <allot/compose/on_queue.hpp>
 #include <allot/host/job_queue.hpp>

@@ -1,6 +1,6 @@
 // An arena has such a function.
-// refused: allot: ordered allocates for a queue, the result of attach, or for the host: allocate(layout, queue),
-// allocate(layout, memory.host), or use on_queue{memory, queue} alone
+// refused: allot: ordered allocates for a queue, the result of attach, or for the host: allocate(layout, queue), allocate(layout, memory.host), or use on_queue{memory, queue}
+// alone
 #include <allot/allot.hpp>
 #include <allot/host/job_queue.hpp>
 

@@ -1,6 +1,6 @@
 // The work that uses the block is unknown.
-// refused: allot: ordered frees a block after the work of a queue, the result of attach, or at once: deallocate(block,
-// queue), deallocate(block, memory.host), or use on_queue{memory, queue} alone
+// refused: allot: ordered frees a block after the work of a queue, the result of attach, or at once: deallocate(block, queue), deallocate(block, memory.host), or use on_queue{memory, queue}
+// alone
 #include <allot/allot.hpp>
 #include <allot/host/job_queue.hpp>
 

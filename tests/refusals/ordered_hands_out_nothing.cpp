@@ -1,6 +1,6 @@
 // The points to wait for would be lost.
-// refused: allot: with wait_policy::hand_out, a request has a function that takes the points to wait for:
-// allocate(layout, queue, wait_for) alone
+// refused: allot: with wait_policy::hand_out, a request has a function that takes the points to wait for: allocate(layout, queue, wait_for)
+// alone
 #include <allot/allot.hpp>
 #include <allot/host/job_queue.hpp>
 

@@ -1,6 +1,6 @@
 // A size alone.
-// refused: allot: ordered makes its own arena: its arguments are a timeline, then those of the arena: ordered<Arena,
-// Timeline> memory{timeline, device, size} alone
+// refused: allot: ordered makes its own arena: its arguments are a timeline, then those of the arena: ordered<Arena, Timeline> memory{timeline, device, size}
+// alone
 #include <allot/allot.hpp>
 #include <allot/host/job_queue.hpp>
 

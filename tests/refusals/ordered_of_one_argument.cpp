@@ -1,6 +1,6 @@
 // The driver is unknown.
-// refused: allot: the second argument of ordered is a timeline, such as cuda::events, opencl::events or
-// vulkan::timeline_semaphores: core/timeline.hpp lists its functions within: 12
+// refused: allot: the second argument of ordered is a timeline, such as cuda::events, opencl::events or vulkan::timeline_semaphores: core/timeline.hpp lists its functions
+// within: 12
 #include <allot/allot.hpp>
 #include <allot/host/job_queue.hpp>
 

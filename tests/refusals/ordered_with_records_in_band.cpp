@@ -1,6 +1,5 @@
 // Late work would overwrite records inside freed bytes.
-// refused: allot: ordered keeps its records in a side table, because work of a queue may still write freed bytes: leave
-// out node_store::in_band
+// refused: allot: ordered keeps its records in a side table, because work of a queue may still write freed bytes: leave out node_store::in_band
 #include <allot/allot.hpp>
 #include <allot/host/job_queue.hpp>
 

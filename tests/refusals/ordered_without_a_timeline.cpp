@@ -1,6 +1,5 @@
 // A queue is not a timeline: it has no points.
-// refused: allot: the second argument of ordered is a timeline, such as cuda::events, opencl::events or
-// vulkan::timeline_semaphores: core/timeline.hpp lists its functions
+// refused: allot: the second argument of ordered is a timeline, such as cuda::events, opencl::events or vulkan::timeline_semaphores: core/timeline.hpp lists its functions
 #include <allot/allot.hpp>
 #include <allot/host/job_queue.hpp>
 

@@ -1,6 +1,5 @@
 // A fork in a cache that cannot copy pages.
-// refused: allot: two sequences after a fork write one page, so the cache must copy it: give page_cache a function that
-// copies pages as its third parameter
+// refused: allot: two sequences after a fork write one page, so the cache must copy it: give page_cache a function that copies pages as its third parameter
 #include <allot/page_cache/page_cache.hpp>
 
 struct copier {

@@ -1,6 +1,5 @@
 // A strategy whose pages have 4096 bytes, where indices are counted.
-// refused: allot: the pages of a page_cache are indices, so its strategy counts in units of 1: use page_pool<4096>, or
-// a page_tree with page = 1
+// refused: allot: the pages of a page_cache are indices, so its strategy counts in units of 1: use page_pool<4096>, or a page_tree with page = 1
 #include <allot/page_cache/page_cache.hpp>
 #include <allot/strategy/page_tree.hpp>
 

@@ -1,6 +1,5 @@
 // Slower tiers of a cache that cannot copy pages.
-// refused: allot: pages are copied to slower tiers and back: give page_cache a function that copies pages as its third
-// parameter
+// refused: allot: pages are copied to slower tiers and back: give page_cache a function that copies pages as its third parameter
 #include <allot/page_cache/page_cache.hpp>
 
 struct copier {

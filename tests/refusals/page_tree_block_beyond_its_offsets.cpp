@@ -1,6 +1,5 @@
 // A block that exceeds the 16 bits of the offsets.
-// refused: allot: the largest block of a page_tree does not fit the offset type: use a smaller page or largest_order,
-// or a wider offset type
+// refused: allot: the largest block of a page_tree does not fit the offset type: use a smaller page or largest_order, or a wider offset type
 #include <allot/strategy/page_tree.hpp>
 
 int main() {

@@ -1,6 +1,5 @@
 // A policy that may throw.
-// refused: allot: the third parameter of a page_tree returns the number of the caller's processor: std::size_t
-// operator()() const noexcept
+// refused: allot: the third parameter of a page_tree returns the number of the caller's processor: std::size_t operator()() const noexcept
 #include <allot/strategy/page_tree.hpp>
 
 struct only_one {

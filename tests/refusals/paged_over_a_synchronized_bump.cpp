@@ -1,6 +1,5 @@
 // Others may allocate between the rows of one block, so that a mark could not be returned to.
-// refused: allot: paged undoes partial allocations: use row and table allocators that reclaim any block or have mark
-// and rollback, and synchronize the paged allocator, not its parts
+// refused: allot: paged undoes partial allocations: use row and table allocators that reclaim any block or have mark and rollback, and synchronize the paged allocator, not its parts
 #include <allot/arena/arena.hpp>
 #include <allot/compose/paged.hpp>
 #include <allot/compose/synchronized.hpp>

@@ -1,7 +1,5 @@
 // Not an allocator at all.
-// refused: allot: an allocator states address_model, block_type, host_accessible, offsets, dl_device and reclaims, and
-// has the noexcept functions allocate(layout), deallocate(block) and diagnose(layout): use an arena, or add these
-// members
+// refused: allot: an allocator states address_model, block_type, host_accessible, offsets, dl_device and reclaims, and has the noexcept functions allocate(layout), deallocate(block) and diagnose(layout): use an arena, or add these members
 #include <allot/allot.hpp>
 
 #include <memory>

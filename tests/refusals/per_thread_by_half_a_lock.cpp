@@ -1,6 +1,5 @@
 // A lock that is never let go of would be taken once.
-// refused: allot: the second argument of per_thread has lock() and unlock(): use a mutex, spin_lock, or no_lock over an
-// allocator whose calls may overlap
+// refused: allot: the second argument of per_thread has lock() and unlock(): use a mutex, spin_lock, or no_lock over an allocator whose calls may overlap
 #include <allot/allot.hpp>
 
 struct half {

@@ -1,6 +1,6 @@
 // A mutex cannot be moved.
-// refused: allot: per_thread moves this allocator, which has a lock or shards and cannot be moved: keep it in a
-// variable, and use per_thread<Allocator&, no_lock> alone
+// refused: allot: per_thread moves this allocator, which has a lock or shards and cannot be moved: keep it in a variable, and use per_thread<Allocator&, no_lock>
+// alone
 #include <allot/allot.hpp>
 
 #include <mutex>

@@ -1,6 +1,5 @@
 // A stack frees its newest block first, and the caches free blocks in the order of their lists.
-// refused: allot: per_thread frees blocks in another order than the program, which stack and ring do not support: use
-// best_fit, pool, page_tree, bump or naive
+// refused: allot: per_thread frees blocks in another order than the program, which stack and ring do not support: use best_fit, pool, page_tree, bump or naive
 #include <allot/allot.hpp>
 
 int main() {

@@ -1,6 +1,5 @@
 // The caches of several threads would call one best_fit at a time.
-// refused: allot: the threads of a per_thread call its allocator concurrently: use a mutex or spin_lock instead of
-// no_lock
+// refused: allot: the threads of a per_thread call its allocator concurrently: use a mutex or spin_lock instead of no_lock
 #include <allot/allot.hpp>
 
 int main() {

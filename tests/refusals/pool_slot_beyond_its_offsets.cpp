@@ -1,6 +1,5 @@
 // A size that exceeds the 32 bits of the pool's offsets.
-// refused: allot: pool_options::slot, rounded up to pool_options::align, does not fit the offset type: use a wider
-// offset type
+// refused: allot: pool_options::slot, rounded up to pool_options::align, does not fit the offset type: use a wider offset type
 #include <allot/strategy/pool.hpp>
 
 int main() {

@@ -1,6 +1,6 @@
 // PyTorch's threads call the allocator of CPU tensors, and an arena alone is not for threads.
-// refused: allot: PyTorch's threads allocate and free at the same time: use synchronized<Memory, std::mutex> or
-// thread_local_caches<per_thread<Memory>> alone
+// refused: allot: PyTorch's threads allocate and free at the same time: use synchronized<Memory, std::mutex> or thread_local_caches<per_thread<Memory>>
+// alone
 #include <cpu_allocator.hpp>
 
 #include <allot/allot.hpp>

@@ -1,6 +1,5 @@
 // The old block is freed after a newer one is allocated, which a stack does not support.
-// refused: allot: reallocate frees the old block after the new one exists, an order that a stack or a ring does not
-// support: use best_fit or pool
+// refused: allot: reallocate frees the old block after the new one exists, an order that a stack or a ring does not support: use best_fit or pool
 #include <allot/allot.hpp>
 #include <allot/object.hpp>
 

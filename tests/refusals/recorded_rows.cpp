@@ -1,6 +1,5 @@
 // Blocks of rows have no position.
-// refused: allot: recorded finds blocks by their position, which a table of rows does not have: record the parts of a
-// paged allocator, as in paged{recorded, recorded}
+// refused: allot: recorded finds blocks by their position, which a table of rows does not have: record the parts of a paged allocator, as in paged{recorded, recorded}
 #include <allot/allot.hpp>
 #include <allot/compose/recorded.hpp>
 #include <allot/inspect/trace.hpp>

@@ -1,6 +1,5 @@
 // A trace that was read is no sink.
-// refused: allot: the second argument of recorded is a sink: trace_writer, event_sink, or a type with allocate(size,
-// align), deallocate(number), resize(number, size) and reset()
+// refused: allot: the second argument of recorded is a sink: trace_writer, event_sink, or a type with allocate(size, align), deallocate(number), resize(number, size) and reset()
 #include <allot/allot.hpp>
 #include <allot/compose/recorded.hpp>
 #include <allot/inspect/trace.hpp>

@@ -1,6 +1,5 @@
 // Records inside memory that the host cannot access.
-// refused: allot: records in band need memory that the host can access: use node_store::side_table or
-// node_store::automatic with this device
+// refused: allot: records in band need memory that the host can access: use node_store::side_table or node_store::automatic with this device
 #include <allot/allot.hpp>
 
 struct unreachable {

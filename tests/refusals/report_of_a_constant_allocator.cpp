@@ -1,6 +1,5 @@
 // A report diagnoses, which may change an allocator.
-// refused: allot: a report calls diagnose, which is not a constant function of every allocator: pass an allocator that
-// is not const
+// refused: allot: a report calls diagnose, which is not a constant function of every allocator: pass an allocator that is not const
 #include <allot/allot.hpp>
 #include <allot/inspect/report.hpp>
 

@@ -1,6 +1,5 @@
 // A device acquires regions. It has no blocks to report.
-// refused: allot: this is a device, which acquires regions: combine it with a strategy: allot::arena<Device, Strategy>,
-// or use allot::naive<Device>
+// refused: allot: this is a device, which acquires regions: combine it with a strategy: allot::arena<Device, Strategy>, or use allot::naive<Device>
 #include <allot/allot.hpp>
 #include <allot/inspect/report.hpp>
 

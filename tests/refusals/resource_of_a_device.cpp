@@ -1,6 +1,5 @@
 // A device acquires regions, not blocks.
-// refused: allot: this is a device, which acquires regions: combine it with a strategy: allot::arena<Device, Strategy>,
-// or use allot::naive<Device>
+// refused: allot: this is a device, which acquires regions: combine it with a strategy: allot::arena<Device, Strategy>, or use allot::naive<Device>
 #include <allot/adapt/memory_resource.hpp>
 #include <allot/allot.hpp>
 

@@ -1,6 +1,5 @@
 // The function gets the layout that failed.
-// refused: allot: the function of retrying takes the layout that failed, and returns whether it freed memory:
-// bool(layout)
+// refused: allot: the function of retrying takes the layout that failed, and returns whether it freed memory: bool(layout)
 #include <allot/allot.hpp>
 
 int main() {

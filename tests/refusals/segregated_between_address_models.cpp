@@ -1,6 +1,5 @@
 // The blocks of a segregated allocator have one type of address.
-// refused: allot: segregated needs allocators with the same address model and the same traits offsets and dl_device:
-// choose between different memories in the calling code
+// refused: allot: segregated needs allocators with the same address model and the same traits offsets and dl_device: choose between different memories in the calling code
 #include <allot/allot.hpp>
 
 struct fake_buffer {

@@ -1,6 +1,5 @@
 // No branch serves large requests.
-// refused: allot: the last argument of segregated is an allocator that serves all other requests, and each one before
-// it has a condition: up_to<N>(allocator) or aligned_up_to<N>(allocator)
+// refused: allot: the last argument of segregated is an allocator that serves all other requests, and each one before it has a condition: up_to<N>(allocator) or aligned_up_to<N>(allocator)
 #include <allot/allot.hpp>
 
 int main() {

@@ -1,6 +1,5 @@
 // allocate is noexcept.
-// refused: allot: the third parameter of sharded returns the number of the caller's processor: std::size_t operator()()
-// const noexcept
+// refused: allot: the third parameter of sharded returns the number of the caller's processor: std::size_t operator()() const noexcept
 #include <allot/allot.hpp>
 
 struct throwing {

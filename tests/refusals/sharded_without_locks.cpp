@@ -1,6 +1,5 @@
 // Two threads on the same shard would call one best_fit at a time.
-// refused: allot: the threads of a sharded allocator call each of its allocators concurrently: use
-// sharded<synchronized<Arena, Lock>, N>, or arenas of page_tree
+// refused: allot: the threads of a sharded allocator call each of its allocators concurrently: use sharded<synchronized<Arena, Lock>, N>, or arenas of page_tree
 #include <allot/allot.hpp>
 
 int main() {

@@ -1,6 +1,5 @@
 // symmetric with an argument that is not a communicator.
-// refused: allot: the second argument of symmetric is a communicator, such as mpi::communicator: see
-// core/communicator.hpp
+// refused: allot: the second argument of symmetric is a communicator, such as mpi::communicator: see core/communicator.hpp
 #include <allot/allot.hpp>
 #include <allot/compose/symmetric.hpp>
 

@@ -1,6 +1,5 @@
 // A lock that is never let go of would be taken once.
-// refused: allot: the second argument of synchronized has lock() and unlock(): use a mutex, spin_lock, or a critical
-// section
+// refused: allot: the second argument of synchronized has lock() and unlock(): use a mutex, spin_lock, or a critical section
 #include <allot/allot.hpp>
 
 struct half {

@@ -1,6 +1,5 @@
 // The string ends before the block.
-// refused: allot: a tag refers to the letters of its name and does not copy them: pass a string literal, or a const
-// char* to a text that outlives the allocator
+// refused: allot: a tag refers to the letters of its name and does not copy them: pass a string literal, or a const char* to a text that outlives the allocator
 #include <allot/allot.hpp>
 
 #include <string>

@@ -1,6 +1,5 @@
 // A Vulkan resource is bound to a VkDeviceMemory, and this arena has host memory.
-// refused: allot: a Vulkan resource is bound to a block of Vulkan memory: pass an arena or a naive over
-// vulkan::device_memory
+// refused: allot: a Vulkan resource is bound to a block of Vulkan memory: pass an arena or a naive over vulkan::device_memory
 #include <allot/allot.hpp>
 #include <allot/vulkan/unique_resource.hpp>
 

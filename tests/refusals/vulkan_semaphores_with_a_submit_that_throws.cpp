@@ -1,6 +1,5 @@
 // The function that submits may throw, in the middle of a request that is noexcept.
-// refused: allot: the function that submits must be noexcept, take a VkQueue, a number of batches and a pointer to
-// VkSubmitInfo, and return a VkResult
+// refused: allot: the function that submits must be noexcept, take a VkQueue, a number of batches and a pointer to VkSubmitInfo, and return a VkResult
 #include <allot/vulkan/timeline_semaphores.hpp>
 
 int main() {
