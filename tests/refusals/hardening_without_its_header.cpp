@@ -1,7 +1,5 @@
 // An arena with hardening::debug needs the trees of Boost.Intrusive, which no other header of an arena includes.
-// refused: allot: hardening::debug, and any hardening of naive, keep a record of each live block in a tree of
-// Boost.Intrusive: include <allot/arena/hardening.hpp>, which needs the headers of Boost
-//
+// refused: allot: hardening::debug, and any hardening of naive, keep a record of each live block in a tree of Boost.Intrusive: include <allot/arena/hardening.hpp>, which needs the headers of Boost
 // within: 12
 #include <allot/allot.hpp>
 

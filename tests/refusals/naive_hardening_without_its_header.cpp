@@ -1,7 +1,5 @@
 // A hardened allocator of regions needs the trees of Boost.Intrusive, which naive.hpp does not include.
-// refused: allot: hardening::debug, and any hardening of naive, keep a record of each live block in a tree of
-// Boost.Intrusive: include <allot/arena/hardening.hpp>, which needs the headers of Boost
-//
+// refused: allot: hardening::debug, and any hardening of naive, keep a record of each live block in a tree of Boost.Intrusive: include <allot/arena/hardening.hpp>, which needs the headers of Boost
 // within: 12
 #include <allot/arena/naive.hpp>
 #include <allot/host/heap.hpp>
