@@ -129,6 +129,9 @@ struct best_fit_options {
     /// Advanced. The size of the largest extent in bytes. It bounds the number of bins, and larger extents are
     /// rejected. An arena reduces it to the limit of its device, so only a strategy without an arena needs it.
     std::size_t largest_extent = no_bound;
+    /// Whether a side table also keeps its holes in a tree by offset. Then `allocate_at`, `diagnose_at` and `remove`
+    /// take O(log holes) instead of O(holes). `allocate` and `deallocate` also do, and a record has 8 more bytes.
+    bool offset_index = false;
     /// Whether to compile only the general path, which is smaller, without the faster paths for common requests. Both
     /// choose the same holes.
     bool prefer_size = is_microcontroller;

@@ -23,11 +23,14 @@
 // Complexity: O(1) for `allocate` and `deallocate` if a bin whose holes all fit is not empty. Otherwise `allocate`
 // visits the holes that may be too small or misaligned, at most `probes`. By default, a request fails only if no hole
 // fits. An alignment up to the granule (two words in band) is always satisfied. `allocate_at`, `remove` and `diagnose`
-// visit the holes. Measured on a Cortex-M4 at -Os in an arena of 1 KiB: at most 281 instructions to allocate and 158 to
-// deallocate in band, 360 and 245 with a side table, and 971 to search in vain for an alignment of 64 (./dev size).
+// visit the holes. With `best_fit_options::offset_index`, `allocate_at` and `remove` take O(log holes), and so do
+// `allocate` and `deallocate`. Measured on a Cortex-M4 at -Os in an arena of 1 KiB: at most 281 instructions to
+// allocate and 158 to deallocate in band, 360 and 245 with a side table, and 971 to search in vain for an alignment of
+// 64 (./dev size).
 //
-// Memory: 4.1 KiB of bins in band, 2.2 KiB with a side table, and 1.1 KiB for 32-bit offsets. The bins are smaller if
-// the largest extent is known: 320 bytes for 4 KiB on a Cortex-M. The node store adds its records.
+// Memory: 4.1 KiB of bins in band, 2.2 KiB with a side table (3.9 KiB with a granule), and 1.1 KiB (1.9 KiB)
+// for 32-bit offsets. The bins are smaller if the largest extent is known: 320 bytes for 4 KiB on a Cortex-M. The node
+// store adds its records.
 //
 // Thread safety: not synchronized.
 #pragma once
@@ -51,7 +54,8 @@ namespace detail {
 template <best_fit_options Options, std::unsigned_integral Offset, class Memory>
 struct best_fit_nodes {
     using type = std::conditional_t<Options.store == node_store::in_band, in_band_nodes<Offset, Memory>,
-                                    side_table_nodes<Offset, Options.records, static_cast<Offset>(Options.granule)>>;
+                                    side_table_nodes<Offset, Options.records, static_cast<Offset>(Options.granule),
+                                                     std::conditional_t<Options.offset_index, index_links, no_note>>>;
 };
 
 template <best_fit_options Options, std::unsigned_integral Offset, unsigned Axes>
@@ -139,7 +143,7 @@ public:
     }
 
     /// Removes an inserted extent. Returns false and changes nothing if a block is allocated in it. O(holes in its
-    /// bin).
+    /// bin); with `offset_index`, O(log holes).
     constexpr bool remove(extent_type inserted) noexcept {
         const extent_type usable = sizes::usable_of(inserted);
         if (!usable) return false;
@@ -273,12 +277,12 @@ public:
     /// Allocates exactly this extent. Returns an empty allocation if the extent is not free, or if its offset is not a
     /// multiple of the granule. In band, the granule is two words, the word before the offset must be free for the
     /// header, and the free bytes before that word must be 0 or at least four words, which is the smallest hole.
-    /// O(holes).
+    /// O(holes); with `offset_index`, O(log holes).
     constexpr allocation_type allocate_at(extent_type wanted) noexcept {
         return holes_.give(holes_.around(wanted), sizes::of_node(wanted.size), wanted.size);
     }
 
-    /// Returns the reason for which `allocate_at(wanted)` would fail. O(holes).
+    /// Returns the reason for which `allocate_at(wanted)` would fail. O(holes); with `offset_index`, O(log holes).
     [[nodiscard]] constexpr diagnosis diagnose_at(extent_type wanted) const noexcept {
         if (wanted.size == 0) return {refusal::empty_layout};
         const auto found = holes_.around(wanted);
@@ -384,8 +388,9 @@ private:
 };
 
 /// Selects the node store of a best_fit with `node_store::automatic` in an arena: in band where offsets are host
-/// pointers and neither `records` nor `granule` is set, a side table otherwise. In band over several regions, holes are
-/// not compared by offset: the system chooses the order of the regions, and results must not depend on it.
+/// pointers and none of `records`, `granule` and `offset_index` is set, a side table otherwise. In band over several
+/// regions, holes are not compared by offset: the system chooses the order of the regions, and results must not depend
+/// on it.
 template <best_fit_options Options, class Offset, class Memory, memory_traits Where>
 struct strategy_in<best_fit<Options, Offset, Memory>, Where> {
     /// The strategy with the selected options.

@@ -417,6 +417,13 @@ TEST_CASE("best_fit: random calls agree with the oracle for 32-bit offsets") {
     play<best_fit_options{.store = node_store::in_band, .candidates = 1}, std::uint32_t>();
 }
 
+TEST_CASE("best_fit: random calls agree with the oracle with an index of offsets") {
+    play<best_fit_options{.granule = 2, .offset_index = true}, std::uint16_t>();
+    play<best_fit_options{.records = 40, .large = 200, .offset_index = true}, std::uint32_t>();
+    play<best_fit_options{.granule = 16, .candidates = 1, .offset_index = true, .prefer_size = true}, std::uint64_t>();
+    play<best_fit_options{.offset_index = true}, std::uint64_t>();
+}
+
 TEST_CASE("best_fit: random calls agree with the oracle for 64-bit offsets") {
     play<best_fit_options{}, std::uint64_t>();
     play<best_fit_options{.records = 12, .granule = 16, .largest_extent = 1000}, std::uint64_t>();

@@ -9,9 +9,9 @@
 namespace {
 
 // In constant expressions, the compiler rejects every access outside of an array.
-template <class Size, Size Largest>
-constexpr bool every_size_has_a_bin() {
-    using bins = allot::detail::size_bins<Size, std::uint16_t, 0xFFFF, Largest>;
+template <class Size, Size Largest, bool Fine>
+constexpr bool has_bins() {
+    using bins = allot::detail::size_bins<Size, std::uint16_t, 0xFFFF, Largest, Fine>;
     bins lists;
     if (lists.next(0) != bins::count) return false;
     unsigned last = 0;
@@ -26,10 +26,37 @@ constexpr bool every_size_has_a_bin() {
         if (bin != 0 && lists.after(0) != bin) return false;
         lists.pop(bin, 0xFFFF);
         if (lists.head(bin) != 0xFFFF || lists.next(0) != bins::count) return false;
+        lists.push(bin, 8);  // without a branch
+        lists.push(bin, 9);
+        if (lists.head(bin) != 9 || lists.next(0) != bin || lists.after(bin) != bins::count) return false;
+        lists.replace(bin, 8);
+        if (lists.head(bin) != 8 || lists.next(0) != bin) return false;
+        lists.replace(bin, 0xFFFF);
+        if (lists.head(bin) != 0xFFFF || lists.next(0) != bins::count) return false;
         if (at > std::numeric_limits<std::uint64_t>::max() - at / 16 - 1) break;
     }
     return bins::of(Largest) == bins::count - 1;
 }
+template <class Size, Size Largest>
+constexpr bool every_size_has_a_bin() {
+    return has_bins<Size, Largest, false>() && has_bins<Size, Largest, true>();
+}
+/// Sizes of one bin differ by less than a part of the smallest one. Small sizes have a bin of their own.
+template <bool Fine>
+constexpr bool differ_by_less_than(std::uint32_t part, std::uint32_t exact) {
+    using bins = allot::detail::size_bins<std::uint32_t, std::uint16_t, 0xFFFF, 0xFFFF'FFFFU, Fine>;
+    std::uint32_t first = 1;
+    for (std::uint32_t size = 1; size != 3000; ++size) {
+        if (bins::of(size) == bins::of(first) && (size - first) * part >= first && size != first) return false;
+        if (bins::of(size) != bins::of(first)) {
+            if (size < exact && size != first + 1) return false;
+            first = size;
+        }
+        if (bins::is_exact(bins::of(size)) != (size < exact)) return false;
+    }
+    return true;
+}
+static_assert(differ_by_less_than<false>(8, 64) && differ_by_less_than<true>(16, 32));
 
 template <class Size, Size... Largest>
 constexpr bool every_size_has_a_bin(std::integer_sequence<Size, Largest...>) {

@@ -48,11 +48,15 @@ struct ordered_strategy<Device, best_fit<Options, Offset, Memory>, Columns> {
     static_assert(Options.store != node_store::in_band,
                   "allot: ordered keeps its records in a side table, because work of a queue may still write freed "
                   "bytes: leave out node_store::in_band");
+    static_assert(
+        !Options.offset_index,
+        "allot: ordered visits the holes of a bin and has no index: leave out best_fit_options::offset_index");
     /// Without a granule, blocks have the least alignment of the device, so that a gap between two blocks does not
     /// divide a hole. The granule is at most 256 bytes.
     static consteval best_fit_options in_side_table() {
         best_fit_options options = Options;
         options.store = node_store::side_table;
+        options.offset_index = false;  // it was refused above
         if (options.granule == 1) options.granule = Device::min_align < 256 ? Device::min_align : 256;
         if (options.granule > options.largest_extent) options.granule = 1;
         if (std::numeric_limits<Offset>::max() < 256 * options.granule) options.granule = 1;

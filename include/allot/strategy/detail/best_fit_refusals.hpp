@@ -29,6 +29,8 @@ struct best_fit_refusals {
     static_assert(Options.store != node_store::in_band || Options.granule == 1,
                   "allot: best_fit_options::granule is for a side table: leave it out for records in band, where it is "
                   "two words");
+    static_assert(Options.store != node_store::in_band || !Options.offset_index,
+                  "allot: best_fit_options::offset_index is for a side table: leave it out for records in band");
     static_assert(Options.large <= Options.largest_extent,
                   "allot: best_fit_options::large must not be larger than best_fit_options::largest_extent");
     static_assert(std::in_range<Offset>(Options.large) || Options.large == no_bound,
@@ -63,8 +65,9 @@ consteval best_fit_options best_fit_options_in() {
         "number of records, or use best_fit without an arena");
     best_fit_options options = Options;
     if (options.store == node_store::automatic)
-        options.store = Where.host_pointers && options.records == 0 && options.granule == 1 ? node_store::in_band
-                                                                                            : node_store::side_table;
+        options.store = Where.host_pointers && options.records == 0 && options.granule == 1 && !options.offset_index
+                            ? node_store::in_band
+                            : node_store::side_table;
     if (options.store == node_store::in_band && Where.grows) options.candidates = 1;
     if (Where.largest < options.largest_extent) options.largest_extent = Where.largest;
     // A block that is moved in order to grow leaves a hole. If small blocks were placed there, later large blocks could

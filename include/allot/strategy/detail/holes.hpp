@@ -10,12 +10,14 @@
 // requests. Both variants choose the same holes.
 //
 // Complexity: O(1) for `link`, `unlink` and the cuts. `find` visits the holes that may be too small or misaligned, at
-// most `probes`. `around` and `hole_of` visit the holes.
+// most `probes`. `around` and `hole_of` visit the holes, or O(log holes) of them with
+// best_fit_options::offset_index. Then `link` and `unlink` also take O(log holes).
 #pragma once
 
 #include <allot/core/detail/compiler.hpp>
 #include <allot/core/extent.hpp>
 #include <allot/strategy/detail/node_sizes.hpp>
+#include <allot/strategy/detail/offset_index.hpp>
 #include <allot/strategy/detail/size_bins.hpp>
 
 #include <utility>
@@ -36,9 +38,15 @@ class holes {
     static constexpr node none = Nodes::none;
     static constexpr Offset header = Nodes::header, nowhere = places::nowhere;
     static constexpr bool small = Options.prefer_size, in_band = Options.store == node_store::in_band;
+    static constexpr bool indexed = Options.offset_index && !in_band;
+    // With a granule, sizes follow no pattern that a processor predicts: the lists change without branches, and bins
+    // are finer. Small extents keep the coarser bins, which need less memory.
+    static constexpr bool branchless = !small && !in_band && Options.granule > 1;
+    static constexpr Offset largest = sizes::largest_node / Nodes::granule;
+    static constexpr bool fine = !in_band && Options.granule > 1 && std::uint64_t{largest} > 0xFFFF;
 
 public:
-    using bin_lists = size_bins<Offset, node, none, sizes::largest_node / Nodes::granule>;
+    using bin_lists = size_bins<Offset, node, none, largest, fine>;
     using bin = typename bin_lists::bin;
 
     /// Position of a node in a hole.
@@ -50,12 +58,15 @@ public:
 
     Nodes nodes;     // records of blocks and holes
     bin_lists bins;  // heads of the lists of holes
+    ALLOT_NO_UNIQUE_ADDRESS std::conditional_t<indexed, offset_index<Nodes>, no_index> index{};
 
     constexpr holes() noexcept = default;
-    constexpr holes(holes&& other) noexcept : nodes{std::move(other.nodes)}, bins{std::exchange(other.bins, {})} {}
+    constexpr holes(holes&& other) noexcept
+        : nodes{std::move(other.nodes)}, bins{std::exchange(other.bins, {})}, index{std::exchange(other.index, {})} {}
     constexpr holes& operator=(holes&& other) noexcept {
         nodes = std::move(other.nodes);
         bins = std::exchange(other.bins, {});
+        index = std::exchange(other.index, {});
         return *this;
     }
 
@@ -107,20 +118,28 @@ public:
         const Offset need = sizes::of_node(wanted.size);
         if (need == 0 || wanted.offset < header || wanted.offset % Nodes::granule != 0) return {};
         const extent_type cut{static_cast<Offset>(wanted.offset - header), need};
-        for (bin b = bins.next(bin_of(need)); b != bin_lists::count; b = bins.after(b)) {
-            const node hole = first_hole(b, [&](node n) {
-                return extent_type{nodes.offset(n), nodes.size(n)}.contains(cut) &&
-                       places::is_hole_or_nothing(static_cast<Offset>(cut.offset - nodes.offset(n)));
-            });
-            if (hole != none) return {hole, b, cut.offset};
+        const auto fits = [&](node n) {
+            return extent_type{nodes.offset(n), nodes.size(n)}.contains(cut) &&
+                   places::is_hole_or_nothing(static_cast<Offset>(cut.offset - nodes.offset(n)));
+        };
+        if constexpr (indexed) {
+            const node hole = index.at_or_below(nodes, cut.offset);
+            if (hole == none || !fits(hole)) return {};
+            return {hole, bin_of(nodes.size(hole)), cut.offset};
         }
+        for (bin b = bins.next(bin_of(need)); b != bin_lists::count; b = bins.after(b))
+            if (const node hole = first_hole(b, fits); hole != none) return {hole, b, cut.offset};
         return {};
     }
 
     /// Returns the hole that is exactly this extent, or `none`.
     [[nodiscard]] constexpr node hole_of(extent_type wanted) const noexcept {
-        return first_hole(bin_of(wanted.size),
-                          [&](node n) { return nodes.offset(n) == wanted.offset && nodes.size(n) == wanted.size; });
+        const auto is_it = [&](node n) { return nodes.offset(n) == wanted.offset && nodes.size(n) == wanted.size; };
+        if constexpr (indexed) {
+            const node hole = index.at_or_below(nodes, wanted.offset);
+            return hole != none && is_it(hole) ? hole : none;
+        }
+        return first_hole(bin_of(wanted.size), is_it);
     }
 
     /// Returns true if records are available for the holes that would remain before and after the node.
@@ -180,9 +199,9 @@ public:
             }
             return allocation_of_node(block, size);
         }
-        if (rest != hole || to != from) {
-            unlink(hole, [&] { return from; });
-            put(rest, to);
+        if (rest != hole || to != from) {  // the rest keeps the place of the hole in the index
+            leave(hole, [&] { return from; });
+            enter(rest, to);
         }
         return allocation_of_node(block, size);
     }
@@ -264,31 +283,54 @@ public:
         nodes.mark_hole(hole, size);
         put(hole, bin_of(size));
     }
-    /// Adds a hole to a bin. The holes of a bin are a list, newest first.
+    /// Adds a hole to a bin and to the index.
     ALLOT_INLINE constexpr void put(node hole, bin to) noexcept {
+        enter(hole, to);
+        if constexpr (indexed) index.insert(nodes, hole);
+    }
+    /// Removes a hole from its list and from the index. `its_bin` is called only if the hole is the head.
+    template <class Bin>
+    ALLOT_INLINE constexpr void unlink(node hole, Bin its_bin) noexcept {
+        leave(hole, its_bin);
+        if constexpr (indexed) index.erase(nodes, hole);
+    }
+    /// Adds a hole to a bin. The holes of a bin are a list, newest first.
+    ALLOT_INLINE constexpr void enter(node hole, bin to) noexcept {
         const node second = bins.head(to);
         nodes.set_next(hole, second);
+        if constexpr (branchless) {
+            bins.push(to, hole);
+            nodes.set_prev(select(second == none, hole, second), hole);
+            return nodes.set_prev(hole, none);
+        }
         nodes.set_prev(hole, before_first(to));
         bins.push(to, hole, second);
         if (second != none) nodes.set_prev(second, hole);
     }
-    /// Removes the head of a bin. Precondition: the hole is that head.
+    /// Removes the head of a bin, also from the index. Precondition: the hole is that head.
     ALLOT_INLINE constexpr void pop(bin from, node hole) noexcept {
         const node next = nodes.next(hole);
         bins.pop(from, next);
         if (next != none) nodes.set_prev(next, before_first(from));
+        if constexpr (indexed) index.erase(nodes, hole);
     }
     /// Removes a hole from its list. `its_bin` is called only if the hole is the head and has no number of its list.
     template <class Bin>
-    ALLOT_INLINE constexpr void unlink(node hole, Bin its_bin) noexcept {
+    ALLOT_INLINE constexpr void leave(node hole, Bin its_bin) noexcept {
         if constexpr (in_band) return unlink_any(hole);
         const node next = nodes.next(hole), prev = nodes.prev(hole);
-        if (next != none) nodes.set_prev(next, prev);
+        if constexpr (branchless) nodes.set_prev(select(next == none, hole, next), prev);
+        else if (next != none) nodes.set_prev(next, prev);
         if (prev != none) nodes.set_next(prev, next);
+        else if constexpr (branchless) bins.replace(its_bin(), next);
         else bins.pop(its_bin(), next);
     }
 
 private:
+    /// Returns `yes ? a : b`, by arithmetic, which compilers do not turn into a branch.
+    [[nodiscard]] ALLOT_INLINE static constexpr node select(bool yes, node a, node b) noexcept {
+        return b ^ ((a ^ b) & (node{0} - node{yes}));
+    }
     /// Returns the first bin whose holes all have at least this size. The result may be `>= bin_lists::count`.
     [[nodiscard]] static constexpr bin first_all_fit(Offset size) noexcept {
         return bin_of(size) + (bin_lists::is_exact(bin_of(size)) ? 0 : 1);

@@ -22,6 +22,7 @@ struct placement {
 
     /// Returns true if a gap between two nodes is empty or large enough for a hole.
     [[nodiscard]] static constexpr bool is_hole_or_nothing(Offset gap) noexcept {
+        if constexpr (Nodes::min_hole == Nodes::granule) return true;  // because gaps are multiples of the granule
         return gap == 0 || gap >= Nodes::min_hole;
     }
 

@@ -2,7 +2,8 @@
 // record_table: a side table of records with stable 32-bit indices.
 //
 //     fixed (Capacity > 0)     Capacity records inside the object; no heap; `room` fails if the table is full
-//     growing (Capacity == 0)  one array on the host heap that doubles; `room` fails if the heap is exhausted
+//     growing (Capacity == 0)  one array on the host heap, which grows by a quarter; `room` fails if the heap is
+//                           exhausted
 //     given_records            one array in memory of the caller; `room` fails if the table is full
 //
 // A record has a `next` index, which links the free records. A caller calls `room` before it changes any state, so that
@@ -62,7 +63,7 @@ public:
     /// Grows to at least `wanted` records. Returns false and changes nothing on failure.
     [[nodiscard]] ALLOT_COLD constexpr bool grow(record_index wanted) noexcept {
         constexpr record_index most = no_record - 1;
-        record_index larger = capacity_ > most / 2 ? most : capacity_ * 2;
+        record_index larger = capacity_ > most / 2 ? most : capacity_ + capacity_ / 4;
         if (larger < wanted) larger = wanted;
         if (larger < 16) larger = 16;
         if (wanted > most) return false;

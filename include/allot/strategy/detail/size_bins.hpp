@@ -2,18 +2,18 @@
 // size_bins: heads of lists of holes, segregated by size, with a bitmap of the lists that are not empty.
 //
 // Every size below 64 has its own bin. Above, every power of two is divided into 8 equal bins, so that sizes in one bin
-// differ by less than an eighth. A bitmap marks the bins that are not empty, and a summary word marks the words of the
-// bitmap that are not zero.
+// differ by less than an eighth. `Fine` bins divide it by 16, and sizes below 32 have their own bin. A bitmap marks the
+// bins that are not empty, and a summary word marks the words of the bitmap that are not zero.
 //
 //     size   1 2 3 … 63 │ 64 72 80 … 120 │ 128 144 …
 //     bin    1 2 3 … 63 │ 64 65 66 …  71 │  72  73 …
 //
-// A list starts at its bin's head and ends with `None`.
+// A list starts at its bin's head and ends with `None`. The bin of a size is found without a branch if bins are `Fine`.
 //
 // Complexity: O(1) for every operation.
 //
 // Memory: one bit and one head for every bin. The number of bins depends on `Largest`: 528 for all 64-bit sizes, 272
-// for all 32-bit sizes, 96 for sizes up to 1000.
+// for all 32-bit sizes, 96 for sizes up to 1000. `Fine`: 976 and 464.
 #pragma once
 
 #include <allot/core/arithmetic.hpp>
@@ -24,12 +24,12 @@ inline namespace v1 {
 namespace detail {
 
 /// Heads of lists of holes, segregated by size.
-template <std::unsigned_integral Size, class Node, Node None, Size Largest>
+template <std::unsigned_integral Size, class Node, Node None, Size Largest, bool Fine = false>
 class size_bins {
     static_assert(Largest > 0);
     using word = std::conditional_t<(sizeof(Size) > 4), std::uint64_t, std::uint32_t>;
     static constexpr unsigned word_bits = std::numeric_limits<word>::digits;
-    static constexpr unsigned octave_bits = 3, exact_bits = 6, exact = 1U << exact_bits;
+    static constexpr unsigned octave_bits = Fine ? 4 : 3, exact_bits = Fine ? 5 : 6, exact = 1U << exact_bits;
 
 public:
     using bin = unsigned;
@@ -41,6 +41,10 @@ public:
     /// Returns the bin of a size. The bin is less than `count` for sizes up to `Largest` and may be `>= count` for
     /// larger sizes. The bin does not decrease as the size grows.
     [[nodiscard]] ALLOT_INLINE static constexpr bin of(Size size) noexcept {
+        if constexpr (Fine) {
+            const unsigned halvings = highest_one(static_cast<Size>(size | exact / 2)) - octave_bits;
+            return (halvings << octave_bits) + static_cast<bin>(size >> halvings);
+        }
         if (size < exact) return static_cast<bin>(size);
         const unsigned shift = highest_one(size) - octave_bits;
         return exact + ((shift - (exact_bits - octave_bits) - 1) << octave_bits) + static_cast<bin>(size >> shift);
@@ -71,6 +75,19 @@ public:
     ALLOT_INLINE constexpr void push_in_first_word(bin at, Node node) noexcept {
         heads_[at] = node;
         words_[0] |= word{1} << at;
+    }
+    /// Makes `node` the head, without a branch.
+    ALLOT_INLINE constexpr void push(bin at, Node node) noexcept {
+        heads_[at] = node;
+        words_[at / word_bits] |= word{1} << at % word_bits;
+        summary_ |= word{1} << at / word_bits;
+    }
+    /// Replaces the head with `next`, or with `None`, without a branch.
+    ALLOT_INLINE constexpr void replace(bin at, Node next) noexcept {
+        heads_[at] = next;
+        const word left = words_[at / word_bits] ^ word { next == None } << at % word_bits;
+        words_[at / word_bits] = left;
+        summary_ ^= word{left == 0} << at / word_bits;
     }
     /// Replaces the head with `next`, or with `None`.
     ALLOT_INLINE constexpr void pop(bin at, Node next) noexcept {
