@@ -109,7 +109,7 @@ public:
 
     /// Returns the first bin at or after `from` that is not empty; `count` if there is no such bin.
     [[nodiscard]] ALLOT_INLINE constexpr bin next(bin from) const noexcept {
-        const bin at = from / word_bits;
+        const bin at = word_count == 1 ? 0 : from / word_bits;  // GCC warns of a second word otherwise
         const word rest = words_[at] & ~word{0} << from % word_bits;
         return rest != 0 ? at * word_bits + static_cast<bin>(lowest_one(rest)) : next_word(at);
     }
