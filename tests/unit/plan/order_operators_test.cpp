@@ -76,7 +76,7 @@ TEST_CASE("order_operators: the example of the header") {
 TEST_CASE("order_operators: the order has the lowest peak of all orders, without aliases") {
     std::mt19937 random{1};
     std::size_t better = 0;
-    for (int round = 0; round != 150; ++round) {
+    for (int round = 0; round != 60; ++round) {
         graphs::owner made = graphs::random_graph(random, 1 + random() % 6);
         made.aliases.clear();
         const allot::operator_graph graph = made.view();
@@ -93,7 +93,7 @@ TEST_CASE("order_operators: the order has the lowest peak of all orders, without
 
 TEST_CASE("order_operators: the order has the lowest peak of all orders, with aliases") {
     std::mt19937 random{2};
-    for (int round = 0; round != 150; ++round) {
+    for (int round = 0; round != 60; ++round) {
         const graphs::owner made = graphs::random_graph(random, 1 + random() % 6);
         const allot::operator_graph graph = made.view();
         const allot::detail::order_model model{graph};

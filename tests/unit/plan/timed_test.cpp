@@ -36,7 +36,7 @@ struct owner {
     }
 };
 
-constexpr allot::memories_options quick{.effort = 3000};
+constexpr allot::memories_options quick{.effort = 1500};
 
 /// Checks that the summary of a plan is correct, and that no plan without copies is shorter.
 void check_plan(const timed_problem& problem, const timed_plan& made) {
@@ -77,7 +77,7 @@ owner random_problem(std::mt19937& random, std::size_t buffers, std::int64_t ste
 
 TEST_CASE("timed: random plans are valid, not longer than without copies, and not shorter than the bound") {
     std::mt19937 random{20261123};
-    for (int round = 0; round != 300; ++round) {
+    for (int round = 0; round != 100; ++round) {
         CAPTURE(round);
         owner made = random_problem(random, 1 + random() % 9, 2 + static_cast<std::int64_t>(random() % 14));
         if (random() % 4 == 0)
@@ -317,7 +317,7 @@ std::uint64_t least_time(const owner& of) {
 TEST_CASE("timed: the bound and the plans of small problems against all plans by load") {
     std::mt19937 random{7};
     std::uint64_t compared = 0, best = 0, copying = 0;
-    for (int round = 0; round != 200; ++round) {
+    for (int round = 0; round != 120; ++round) {
         CAPTURE(round);
         owner made = random_problem(random, 1 + random() % 3, 3 + static_cast<std::int64_t>(random() % 4));
         if (made.memories.size() != 2) continue;
