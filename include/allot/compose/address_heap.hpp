@@ -119,7 +119,8 @@ public:
     template <class Cache>
     void deallocate(Cache& cache, void* address) noexcept {
         if (address == nullptr) return;
-        // Beside slabs, few small blocks have records. These are compared, because a foreign record can state a small size.
+        // Beside slabs, few small blocks have records. These are compared, because a foreign record can state a small
+        // size.
         if (Options.checks && source::has_slabs && !is_in_slab(address)) return deallocate(address);
         const std::size_t room = capacity(address), list = Cache::list_of(room);
         if (room > Cache::largest) return deallocate(address);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// deferred: an adapter that defers the joining of small blocks of a strategy with records in band. It is the fastest
-// strategy for blocks of any size.
+// deferred: an adapter that defers the joining of small blocks of a strategy with records in band, so that
+// freed blocks serve later requests of their size at once.
 //
 //     using fast = allot::arena<allot::host::heap, allot::deferred<allot::best_fit<>>>;
 //
@@ -27,8 +27,9 @@
 // clang, cmake and perl it executes a third to two thirds of the instructions of `best_fit`, in the same memory within
 // 3 %.
 //
-// When not to use: memory that the host cannot access, because the lists are linked through the blocks; and blocks of
-// one size (use pool). Code that needs a bounded time sets `deferred_options::joins` and `best_fit_options::probes`.
+// When not to use: sizes that rarely repeat, where best_fit alone is faster; memory that the host cannot access,
+// because the lists are linked through the blocks; and blocks of one size (use pool). Code that needs a bounded time
+// sets `deferred_options::joins` and `best_fit_options::probes`.
 //
 // Complexity: O(1) if a block of the size waits, otherwise that of the strategy. A request that would fail first joins
 // all waiting blocks, or `joins` of them.
