@@ -119,24 +119,11 @@ private:
         access[static_cast<std::size_t>(problem.moves.accesses[a].step)] +=
             place.size * given.memories[place.memory].cost;
     }
-    timed_result result;
-    std::uint64_t now = 0, queue = 0;
-    auto next = plan.copies.begin();
-    for (std::size_t s = 0; s != access.size(); ++s) {
-        for (; next != plan.copies.end() && next->begin <= static_cast<std::int64_t>(s); ++next) {
-            const std::uint64_t bytes = given.buffers.buffers[next->buffer].size;
-            queue = std::max(queue, now) + problem.latency + bytes * problem.copy_cost;
-            std::uint64_t& waits = ready[static_cast<std::size_t>(next->end)];
-            waits = std::max(waits, queue);
-        }
-        if (ready[s] > now) {
-            result.waited += ready[s] - now;
-            now = ready[s];
-        }
-        now += std::max(problem.durations[s], access[s]);
-    }
-    result.elapsed = std::max(now, queue);
-    return result;
+    const auto time_of_copy = [&](const timed_copy& copy) {
+        return problem.latency + given.buffers.buffers[copy.buffer].size * problem.copy_cost;
+    };
+    return run_steps(
+        plan.copies, time_of_copy, [&](std::size_t s) { return std::max(problem.durations[s], access[s]); }, ready);
 }
 
 /// Returns a lower bound on the time of every plan: each step takes its duration or the time of its accesses, whose

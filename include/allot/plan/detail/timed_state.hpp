@@ -48,6 +48,29 @@ struct timed_result {
     std::uint64_t elapsed = 0, waited = 0;
 };
 
+/// Returns the time of steps and of copies in the order of their queue. `ready` has an element for each step.
+template <class Copies, class TimeOfCopy, class TimeOfStep>
+[[nodiscard]] timed_result run_steps(const Copies& copies, TimeOfCopy time_of_copy, TimeOfStep time_of_step,
+                                     std::vector<std::uint64_t>& ready) {
+    timed_result result;
+    std::uint64_t now = 0, queue = 0;
+    std::fill(ready.begin(), ready.end(), std::uint64_t{0});  // when the copies that a step waits for end
+    auto next = copies.begin();
+    for (std::size_t s = 0; s != ready.size(); ++s) {
+        for (; next != copies.end() && next->begin == static_cast<std::int64_t>(s); ++next) {
+            queue = std::max(queue, now) + time_of_copy(*next);
+            ready[static_cast<std::size_t>(next->end)] = queue;
+        }
+        if (ready[s] > now) {
+            result.waited += ready[s] - now;
+            now = ready[s];
+        }
+        now += time_of_step(s);
+    }
+    result.elapsed = std::max(now, queue);
+    return result;
+}
+
 class timed_state {
 public:
     static constexpr std::size_t no_visit = ~std::size_t{0};
@@ -61,7 +84,7 @@ public:
           home_costs_{std::move(home_costs)},
           access_(problem.durations.size()),
           used_(problem.durations.size()),
-          ready_(problem.durations.size() + 1),
+          ready_(problem.durations.size()),
           visit_of_(contents.events().size(), no_visit) {
         for (std::size_t v = 0; v != values().size(); ++v)
             for (std::size_t e = values()[v].first; e <= values()[v].last; ++e)
@@ -152,23 +175,8 @@ public:
 
     /// Returns the time of all steps and copies.
     [[nodiscard]] timed_result simulate() {
-        timed_result result;
-        std::uint64_t now = 0, queue = 0;
-        std::fill(ready_.begin(), ready_.end(), std::uint64_t{0});
-        auto next = copies_.begin();
-        for (std::size_t s = 0; s != steps(); ++s) {
-            for (; next != copies_.end() && next->begin == static_cast<std::int64_t>(s); ++next) {
-                queue = std::max(queue, now) + time_of_copy(visits_[next->visit].value);
-                ready_[static_cast<std::size_t>(next->end)] = queue;
-            }
-            if (ready_[s] > now) {
-                result.waited += ready_[s] - now;
-                now = ready_[s];
-            }
-            now += time_of_step(s);
-        }
-        result.elapsed = std::max(now, queue);
-        return result;
+        const auto time_of = [this](const copy_window& copy) { return time_of_copy(visits_[copy.visit].value); };
+        return run_steps(copies_, time_of, [this](std::size_t s) { return time_of_step(s); }, ready_);
     }
 
 private:
@@ -232,7 +240,7 @@ private:
     const buffer_contents<plan_access>* contents_ = nullptr;
     std::vector<std::uint64_t> home_costs_;     // by value
     std::vector<std::uint64_t> access_, used_;  // by step: time of its accesses; bytes of the first memory
-    std::vector<std::uint64_t> ready_;          // by step: when the copies that it waits for end
+    std::vector<std::uint64_t> ready_;          // by step, for run_steps
     std::vector<std::size_t> visit_of_;         // by event
     std::vector<timed_visit> visits_;
     std::vector<copy_window> copies_;  // in the order of the queue
