@@ -210,13 +210,14 @@ TEST_CASE("address_heap: large freed blocks lose their pages and are zero again"
         }
 }
 
-TEST_CASE("address_heap: threads free the blocks of each other") {
-    heap_of<best> heap{};
+/// Five threads allocate blocks, and free blocks of each other. All blocks are freed at the end.
+template <class Cache, class Heap>
+void free_across_threads(Heap& heap) {
     std::atomic<void*> slots[200]{};
     std::vector<std::thread> threads;
     for (unsigned seed = 0; seed != 5; ++seed)
         threads.emplace_back([&, seed] {
-            allot::address_cache<> cache{seed};
+            Cache cache{seed};
             std::mt19937 random{seed};
             for (int i = 0; i != 20'000; ++i) {
                 const std::size_t size = 1 + random() % (i % 50 == 0 ? 50'000 : 600);
@@ -228,6 +229,11 @@ TEST_CASE("address_heap: threads free the blocks of each other") {
         });
     for (std::thread& each : threads) each.join();
     for (std::atomic<void*>& each : slots) heap.deallocate(each.load());
+}
+
+TEST_CASE("address_heap: threads free the blocks of each other") {
+    heap_of<best> heap{};
+    free_across_threads<allot::address_cache<>>(heap);
     const auto all = heap.statistics();
     CHECK(all.arenas == 3);
     CHECK(all.holes == 3);
@@ -403,24 +409,7 @@ TEST_CASE("address_heap: empty slabs serve other sizes, and their pages are disc
 
 TEST_CASE("address_heap: with slabs, threads free the blocks of each other, and a fork uses a spare arena") {
     heap_with_slabs heap{};
-    {
-        std::atomic<void*> slots[200]{};
-        std::vector<std::thread> threads;
-        for (unsigned seed = 0; seed != 5; ++seed)
-            threads.emplace_back([&, seed] {
-                cache_with_slabs cache{seed};
-                std::mt19937 random{seed};
-                for (int i = 0; i != 20'000; ++i) {
-                    const std::size_t size = 1 + random() % (i % 50 == 0 ? 50'000 : 600);
-                    void* const block = heap.allocate(cache, {.size = size});
-                    std::memset(block, 1, size);
-                    heap.deallocate(cache, slots[random() % 200].exchange(block));
-                }
-                heap.flush(cache);
-            });
-        for (std::thread& each : threads) each.join();
-        for (std::atomic<void*>& each : slots) heap.deallocate(each.load());
-    }
+    free_across_threads<cache_with_slabs>(heap);
     cache_with_slabs cache;
     void* const before = heap.allocate(cache, {.size = 300});
     heap.before_fork();

@@ -172,10 +172,11 @@ TEST_CASE("symbolic plan: a progress callback sees the same peaks as that of pla
     const allot::plan_options searched{.effort = 30'000, .remember = 1024};
     for (const std::size_t stop_after : {1U, 3U}) {
         std::vector<std::uint64_t> peaks, expected;
-        const auto made = allot::plan_symbolic({.buffers = buffers, .bounds = {}}, searched, [&](allot::plan_progress now) {
-            peaks.push_back(now.peak);
-            return peaks.size() == stop_after;
-        });
+        const auto made =
+            allot::plan_symbolic({.buffers = buffers, .bounds = {}}, searched, [&](allot::plan_progress now) {
+                peaks.push_back(now.peak);
+                return peaks.size() == stop_after;
+            });
         const auto plain = allot::plan({.buffers = known}, searched, [&](allot::plan_progress now) {
             expected.push_back(now.peak);
             return expected.size() == stop_after;

@@ -78,16 +78,10 @@ private:
 
     /// Returns whether any buffer can move.
     [[nodiscard]] bool find_what_moves() {
-        const plan_problem& problem = facts_.given.buffers;
         if (facts_.given.memories.size() > 63) return false;  // one bit more represents the homes
         for (std::size_t i = 0; i != buffers().size(); ++i)
             facts_.moves.push_back(buffers()[i].size != 0 && facts_.uses[i] != 0 && facts_.allowed[i] != 0);
-        for (const plan_revival& each : problem.revivals) facts_.moves[each.buffer] = false;
-        for (const plan_fixed& each : problem.fixed) facts_.moves[each.buffer] = false;
-        for (const auto pairs : {problem.together, problem.apart})
-            for (const plan_pair& each : pairs) facts_.moves[each.first] = facts_.moves[each.second] = false;
-        for (std::size_t i = 0; i != buffers().size(); ++i)
-            if (!facts_.moves[i] && facts_.whole[i].memory == memory_place::nowhere) return false;
+        if (!facts_.keep_constrained()) return false;
         facts_.contents = buffer_contents{buffers(), facts_.accesses, facts_.moves};
         raise_bound();
         const std::size_t events = facts_.contents.events().size();

@@ -47,6 +47,17 @@ struct move_facts {
 
     [[nodiscard]] static constexpr std::uint64_t bit(std::size_t memory) noexcept { return std::uint64_t{1} << memory; }
     [[nodiscard]] std::span<const plan_buffer> buffers() const noexcept { return given.buffers.buffers; }
+    /// Excludes the buffers with constraints or several lifetimes from those that may move. Returns false if one of the
+    /// buffers that do not move has no place in the plan without moves.
+    [[nodiscard]] bool keep_constrained() {
+        for (const plan_revival& each : given.buffers.revivals) moves[each.buffer] = false;
+        for (const plan_fixed& each : given.buffers.fixed) moves[each.buffer] = false;
+        for (const auto pairs : {given.buffers.together, given.buffers.apart})
+            for (const plan_pair& each : pairs) moves[each.first] = moves[each.second] = false;
+        for (std::size_t i = 0; i != buffers().size(); ++i)
+            if (!moves[i] && whole[i].memory == memory_place::nowhere) return false;
+        return true;
+    }
 };
 
 /// Builds a problem for `plan_memories` piece by piece.

@@ -33,12 +33,11 @@ public:
         facts_.whole = made->places;
         begin_with(*made);
         if (is_done() || !find_what_moves()) return {};
-        timed_state now = first_state();
-        list_candidates(now);
-        timed_state quick = now;
-        fill(quick);
-        place(quick);
-        improve(quick);
+        list_candidates();
+        timed_state state = first_state();
+        fill(state);
+        place(state);
+        improve(state);
         return {};
     }
     [[nodiscard]] timed_plan& best() noexcept { return best_; }
@@ -84,17 +83,11 @@ private:
     }
     /// Returns whether any buffer can move.
     [[nodiscard]] bool find_what_moves() {
-        const plan_problem& problem = facts_.given.buffers;
         if (memories().size() > 63) return false;  // one more memory represents visits without a place
         for (std::size_t i = 0; i != buffers().size(); ++i)
             facts_.moves.push_back(buffers()[i].size != 0 && facts_.uses[i] != 0 && (facts_.allowed[i] & 1U) != 0 &&
                                    facts_.allowed[i] != 1);
-        for (const plan_revival& each : problem.revivals) facts_.moves[each.buffer] = false;
-        for (const plan_fixed& each : problem.fixed) facts_.moves[each.buffer] = false;
-        for (const auto pairs : {problem.together, problem.apart})
-            for (const plan_pair& each : pairs) facts_.moves[each.first] = facts_.moves[each.second] = false;
-        for (std::size_t i = 0; i != buffers().size(); ++i)
-            if (!facts_.moves[i] && facts_.whole[i].memory == memory_place::nowhere) return false;
+        if (!facts_.keep_constrained()) return false;
         facts_.contents = buffer_contents{buffers(), facts_.accesses, facts_.moves};
         return !values().empty();
     }
@@ -127,7 +120,7 @@ private:
 
     /// Lists the visits that can be tried, those with the highest gain for their bytes and steps first, and for each
     /// step those that include an event there.
-    void list_candidates(const timed_state& from) {
+    void list_candidates() {
         constexpr std::size_t longest = 8;  // events of a visit that is not whole
         for (std::size_t v = 0; v != values().size(); ++v) {
             const access_value& value = values()[v];
@@ -147,7 +140,7 @@ private:
         std::iota(order_.begin(), order_.end(), std::size_t{0});
         std::sort(order_.begin(), order_.end(),
                   [&](std::size_t a, std::size_t b) { return worth[a] != worth[b] ? worth[a] > worth[b] : a < b; });
-        at_step_.resize(from.steps());
+        at_step_.resize(problem_.durations.size());
         of_value_.resize(values().size());
         for (const std::size_t c : order_) of_value_[candidates_[c].value].push_back(c);
         for (const std::size_t c : order_)
