@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Blocks in an arena that grows by regions of one page: ten regions, and a thousand. Each case must cost the same.
+// Blocks in an arena that grows by regions of one page: 10, 100 and 1,000 regions. Each case must cost the same.
 #include "instructions.hpp"
 
 #include <allot/strategy/best_fit.hpp>
@@ -71,10 +71,12 @@ constexpr auto blocks_in = churn<growing<Device, Strategy, Regions>, Regions * i
 std::vector<instructions_case> regions_cases() {
     return {
         {"regions_best_fit/allot_10", blocks_in<page_device, in_band, 10>},
+        {"regions_best_fit/allot_100", blocks_in<page_device, in_band, 100>},
         {"regions_best_fit/allot_1000", blocks_in<page_device, in_band, 1000>},
         {"regions_side_table/allot_10", blocks_in<remote_pages, in_granules, 10>},
         {"regions_side_table/allot_1000", blocks_in<remote_pages, in_granules, 1000>},
         {"regions_pool/allot_10", blocks_in<page_device, slots_of_1_KiB, 10>},
+        {"regions_pool/allot_100", blocks_in<page_device, slots_of_1_KiB, 100>},
         {"regions_pool/allot_1000", blocks_in<page_device, slots_of_1_KiB, 1000>},
     };
 }

@@ -39,6 +39,7 @@
 #include <allot/core/options.hpp>
 #include <allot/strategy/detail/best_fit_refusals.hpp>
 #include <allot/strategy/detail/holes.hpp>
+#include <allot/strategy/detail/holes_in_band.hpp>
 #include <allot/strategy/detail/in_band.hpp>
 #include <allot/strategy/detail/node_sizes.hpp>
 #include <allot/strategy/detail/side_table.hpp>
@@ -87,7 +88,8 @@ private:
     using sizes = detail::node_sizes<Options, nodes_type, Offset>;
     using places = detail::placement<nodes_type, Offset>;
     static_assert(detail::best_fit_refuses_all<sizes::largest_node >= nodes_type::min_hole>::said);
-    using holes_type = detail::holes<Options, nodes_type, Offset>;
+    using holes_type = std::conditional_t<in_band && !prefers_size, detail::in_band_holes<Options, nodes_type, Offset>,
+                                          detail::holes<Options, nodes_type, Offset>>;
     using bins = typename holes_type::bin_lists;
     using bin = typename bins::bin;
 
@@ -226,19 +228,22 @@ public:
     /// Allocates a block. Returns an empty allocation if the layout is invalid, if no suitable hole is found, or if no
     /// record is available.
     constexpr allocation_type allocate(layout_type wanted) noexcept {
+        if constexpr (in_band && !prefers_size) {
+            if (!holes_type::is_short(wanted)) return holes_.allocate_any(wanted.size, wanted.align);
+            const Offset need = sizes::of_node(wanted.size);
+            const auto own = static_cast<bin>(need / nodes_type::granule);
+            const auto rest = holes_.bins.rest_of_first_word(own);
+            if (rest % 2 != 0) return holes_.take_first(own, need, wanted.size);
+            if (rest == 0) return holes_.allocate_after_first_word(wanted.size, need);
+            return holes_.cut_first(wanted.size, static_cast<bin>(lowest_one(rest)), need, own);
+        }
         const Offset need = sizes::of_node(wanted.size);
         if (need == 0 || !is_alignment(wanted.align)) return {};
-        if constexpr (Options.prefer_size) return holes_.give(holes_.find(wanted, need), need, wanted.size);
+        if constexpr (prefers_size) return holes_.give(holes_.find(wanted, need), need, wanted.size);
         if (!sizes::is_anywhere(wanted)) [[unlikely]]
             return holes_.allocate_placed(wanted, need);
         // Fast path for common requests, without `find`: a hole of exactly this size, or the front of a larger hole.
         const bin own = holes_type::bin_of(need);
-        if constexpr (in_band) {
-            const auto rest = own < bins::first_word ? holes_.bins.rest_of_first_word(own) : 0;
-            if (rest % 2 != 0) return holes_.take_first(own, need, wanted.size);
-            if (rest == 0) return allocate_in_later_bins(wanted.size, wanted.align, need, own);
-            return holes_.cut_first(own, static_cast<bin>(lowest_one(rest)), need, wanted.size);
-        }
         if (bins::is_exact(own) && holes_.bins.head(own) != none) {
             const node hole = holes_.bins.head(own);
             holes_.pop(own, hole);
@@ -313,11 +318,39 @@ public:
         return holes_.nodes.size(holes_.nodes.find(allocation)) - header;
     }
 
+    /// Returns the allocation with this metadata. Its size is its capacity.
+    [[nodiscard]] constexpr allocation_type allocation_with(metadata_type metadata) const noexcept
+        requires(!in_band)
+    {
+        const node held = holes_.nodes.find({{}, metadata});
+        return holes_.allocation_of_node(held, holes_.nodes.size(held));
+    }
+
     /// Returns true if the records in band around a block are intact. `inside` is the extent that contains the block.
     [[nodiscard]] bool is_sound(allocation_type allocation, extent_type inside) const noexcept
         requires in_band
     {
         return holes_.nodes.is_sound(holes_.nodes.find(allocation), inside);
+    }
+
+    /// The same for a block whose record has the right size.
+    [[nodiscard]] ALLOT_INLINE bool is_sound_beside(allocation_type allocation, extent_type inside) const noexcept
+        requires in_band
+    {
+        return holes_.nodes.is_sound_beside(holes_.nodes.find(allocation), inside);
+    }
+    /// Calls `f(extent, is_allocated)` with the usable bytes of each record in band of an inserted extent, in ascending
+    /// order. A damaged record has no bytes and is the last one.
+    template <class Function>
+    void for_each_record(extent_type inserted, Function f) const noexcept
+        requires in_band
+    {
+        const extent_type usable = sizes::usable_of(inserted);
+        if (!usable) return;
+        holes_.nodes.for_each_record(usable, [&](node n, Offset record) {
+            const Offset room = record == 0 ? 0 : static_cast<Offset>(nodes_type::size_in(record) - header);
+            f(extent_type{static_cast<Offset>(n + header), room}, nodes_type::is_allocated(record));
+        });
     }
 
     /// Returns the reason for which `allocate(wanted)` would fail. O(holes).
@@ -357,18 +390,6 @@ public:
     }
 
 private:
-    /// Allocates from the bins after the first word of the bitmap, or from any bin if `own` is not in that word. It has
-    /// no struct as a parameter, so that `allocate` passes its arguments in their registers.
-    ALLOT_NOINLINE allocation_type allocate_in_later_bins(Offset size, Offset align, Offset need, bin own) noexcept {
-        bin from = own < bins::first_word ? holes_.bins.next_word(0) : holes_.bins.next(own);
-        if (from == bins::count) return {};
-        node hole = bins::is_exact(from) ? holes_.bins.head(from) : holes_.lowest_of(from, need);
-        if (hole == none) {
-            if (from = holes_.bins.after(own); from == bins::count) return holes_.allocate_placed({size, align}, need);
-            hole = holes_.lowest_of(from, need);
-        }
-        return holes_.cut_front(hole, from, holes_.nodes.size(hole), need, size);
-    }
     template <class Function>
     constexpr void walk(extent_type inserted, bool used, Function& f) const noexcept {
         const extent_type usable = sizes::usable_of(inserted);

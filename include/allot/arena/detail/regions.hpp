@@ -22,8 +22,9 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// The regions and the strategy of an arena. `Align` is the least alignment of every region's base.
-template <class Device, class Strategy, class Growth, std::size_t Align, bool Annotated = false>
+/// The regions and the strategy of an arena. `Align` is the least alignment of every region's base. `Behind` is the
+/// number of bytes after each block that the arena keeps for itself: requests are larger, and usable bytes fewer.
+template <class Device, class Strategy, class Growth, std::size_t Align, bool Annotated = false, std::size_t Behind = 0>
 class arena_regions : growing_regions<Device, Strategy, Growth, Align, Annotated> {
     using base = growing_regions<Device, Strategy, Growth, Align, Annotated>;
     using base::space_, base::strategy_, base::growth_, base::refused_with_;
@@ -42,8 +43,14 @@ public:
     [[nodiscard]] const Strategy& strategy() const noexcept { return strategy_; }
     [[nodiscard]] const space_type& space() const noexcept { return space_; }
 
+    /// Returns the size of a request with the arena's own bytes. 0, and sizes that no region has, stay as they are.
+    [[nodiscard]] static constexpr std::size_t with_own(std::size_t size) noexcept {
+        return Behind != 0 && size - 1 < std::numeric_limits<std::size_t>::max() - Behind ? size + Behind : size;
+    }
+
     /// Allocates from the strategy. If that fails, grows by a region or in place and tries again.
     [[nodiscard]] allocation allocate(layout wanted) noexcept {
+        wanted.size = with_own(wanted.size);
         if (!is_honoured(wanted.align)) return {};
         allocation given = ask(wanted);
         if constexpr (grows) {
@@ -61,6 +68,7 @@ public:
     /// Allocates from the regions that are held now, by `from(strategy, layout)`.
     template <class From>
     [[nodiscard]] ALLOT_INLINE allocation allocate_held(layout wanted, From from) noexcept {
+        wanted.size = with_own(wanted.size);
         if (!is_honoured(wanted.align)) return {};
         if constexpr (sizeof(offset) < sizeof(std::size_t)) {
             if (wanted.size > space_type::last_offset) return {};
@@ -71,6 +79,7 @@ public:
 
     /// Returns the block of a fresh allocation.
     [[nodiscard]] block_type block_for(allocation given) noexcept {
+        given.where.size = static_cast<offset>(given.where.size - Behind);
         const block_type fresh = space_.block_for(given, current_region());
         if constexpr (Annotated) {
             if (fresh) this->note_block(fresh);
@@ -118,7 +127,7 @@ public:
 
     /// Returns the usable bytes of a block.
     [[nodiscard]] std::size_t capacity(const block_type& held) const noexcept {
-        const auto room = static_cast<std::size_t>(strategy_.capacity(space_.allocation_for(held)));
+        const auto room = static_cast<std::size_t>(strategy_.capacity(space_.allocation_for(held))) - Behind;
         if constexpr (Annotated) this->note_capacity(held, room);
         return room;
     }
@@ -130,11 +139,11 @@ public:
         const allocation given = space_.allocation_for(held);
         if constexpr (Annotated) {
             const auto room = static_cast<std::size_t>(strategy_.capacity(given));
-            if (!this->is_live(held) || !resize(given, static_cast<offset>(size))) return false;
+            if (!this->is_live(held) || !resize(given, static_cast<offset>(with_own(size)))) return false;
             this->note_resized(held, room, size);
             return true;
         }
-        return resize(given, static_cast<offset>(size));
+        return resize(given, static_cast<offset>(with_own(size)));
     }
 
     /// Frees every block and keeps the regions.
@@ -173,11 +182,13 @@ public:
             return {code != 0 ? refusal::device_refused : refusal::exhausted, 0, code};
         }
         if (!is_honoured(wanted.align)) return {refusal::misaligned};
+        wanted.size = with_own(wanted.size);
         if (wanted.size > space_type::last_offset) return {refusal::over_limit};
         diagnosis answer = this->why_not(wanted);
         if constexpr (grows) {
             if (answer.reason != refusal::none) why_not_grown(wanted, answer);
         }
+        if constexpr (Behind != 0) answer.largest_hole -= answer.largest_hole < Behind ? answer.largest_hole : Behind;
         return answer;
     }
 
@@ -217,7 +228,7 @@ private:
             if (!space_.regions[i] || (one_by_one && i != current_region())) continue;
             extents(i, [&](extent_of<Strategy> where) {
                 const auto bytes = space_.block_for({where, {}}, i);
-                f(bytes.address, bytes.size);
+                f(bytes.address, bytes.size - Behind);
             });
         }
     }

@@ -7,7 +7,7 @@
 // Internal. `Nodes` is a node store (in_band.hpp, side_table.hpp), which keeps the records of blocks and holes.
 //
 // With `best_fit_options::prefer_size`, only the general path is compiled, without the faster paths for common
-// requests. Both variants choose the same holes.
+// requests. Both variants choose the same holes. holes_in_band.hpp has the faster paths for records in band.
 //
 // Complexity: O(1) for `link`, `unlink` and the cuts. `find` visits the holes that may be too small or misaligned, at
 // most `probes`. `around` and `hole_of` visit the holes, or O(log holes) of them with
@@ -192,7 +192,7 @@ public:
         const auto [block, rest] = nodes.cut_front(hole, need, behind);
         if constexpr (in_band && !small) {
             if (nodes.prev(hole) == before_first(to)) {
-                replace_first(hole, rest, to);
+                move_first(hole, rest, to);
             } else {
                 unlink_numbered(hole);
                 put(rest, to);
@@ -204,59 +204,6 @@ public:
             enter(rest, to);
         }
         return allocation_of_node(block, size);
-    }
-    /// Makes a block of all of the first hole of a bin in the first word of the bitmap.
-    ALLOT_INLINE allocation_type take_first(bin own, Offset need, Offset size) noexcept
-        requires in_band
-    {
-        const node hole = bins.head(own);
-        pop_in_first_word(own, nodes.next(hole));
-        nodes.mark_whole_used(hole, need);
-        return allocation_of_node(hole, size);
-    }
-    /// Cuts a block of `need` bytes, a hole of the bin `own`, from the front of the first hole that has `more` granules
-    /// more. Both bins are in the first word of the bitmap.
-    ALLOT_INLINE allocation_type cut_first(bin own, bin more, Offset need, Offset size) noexcept
-        requires in_band
-    {
-        const bin from = own + more;
-        const node hole = bins.head(from);
-        pop_in_first_word(from, nodes.next(hole));
-        const auto left = static_cast<Offset>(more * Nodes::granule);
-        if (left < Nodes::min_hole) {
-            nodes.mark_whole_used(hole, static_cast<Offset>(need + left));
-            return allocation_of_node(hole, size);
-        }
-        const auto [block, rest] = nodes.cut_front(hole, need, left);
-        put_in_first_word(rest, more);
-        return allocation_of_node(block, size);
-    }
-    /// Makes a hole of a block and joins it with its neighbors.
-    ALLOT_INLINE void free_block(node freed) noexcept
-        requires in_band
-    {
-        const Offset record = nodes.record(freed);
-        Offset size = Nodes::size_in(record);
-        const auto above = static_cast<node>(freed + size);
-        const Offset record_above = nodes.record(above);
-        const bool joins_above = Nodes::is_hole(record_above);
-        if (joins_above) size = static_cast<Offset>(size + Nodes::size_in(record_above));
-        if (Nodes::is_above_hole(record)) {
-            const Offset less = nodes.size_below(freed);
-            const auto below = static_cast<node>(freed - less);
-            size = static_cast<Offset>(size + less);
-            if (joins_above) return join_three(below, above, size);
-            nodes.mark_hole(below, size);
-            replace(below, below, bin_of(size));
-        } else if (joins_above) {
-            nodes.grow_hole(freed, size);
-            replace(above, freed, bin_of(size));
-        } else {
-            nodes.mark_hole(freed, size);
-            const bin to = bin_of(size);
-            if (to < bin_lists::first_word) put_in_first_word(freed, to);
-            else put_in_any(freed, to);
-        }
     }
     /// Marks a node that is in no bin as used and makes a hole of the bytes after the first `need`.
     constexpr void keep_front(node n, Offset size, Offset need) noexcept {
@@ -326,6 +273,33 @@ public:
         else bins.pop(its_bin(), next);
     }
 
+protected:
+    /// Removes a hole from its list, whose first hole has the number of the list. One function for all callers.
+    constexpr void unlink_any(node hole) noexcept { unlink_numbered(hole); }
+    ALLOT_INLINE constexpr void unlink_numbered(node hole) noexcept {
+        const node next = nodes.next(hole), prev = nodes.prev(hole);
+        if (next != none) nodes.set_prev(next, prev);
+        if (Nodes::is_number_of_list(prev)) bins.pop(Nodes::list_of(prev), next);
+        else nodes.set_next(prev, next);
+    }
+    /// Adds `hole` to the bin `to` in place of `old`, the first one of its list.
+    ALLOT_INLINE void replace_first(node old, node hole, bin to) noexcept {
+        if (hole != old) move_first(old, hole, to);
+    }
+    /// Does the same. Precondition: `hole` is not `old`.
+    ALLOT_INLINE void move_first(node old, node hole, bin to) noexcept {
+        const node next = nodes.next(old);
+        nodes.set_next(hole, next);
+        nodes.set_prev(hole, before_first(to));
+        if (next != none) nodes.set_prev(next, hole);
+        bins.set_head(to, hole);
+    }
+    /// Returns what the first hole of a list has instead of a previous hole.
+    [[nodiscard]] static constexpr node before_first([[maybe_unused]] bin list) noexcept {
+        if constexpr (in_band) return Nodes::number_of_list(list);
+        else return none;
+    }
+
 private:
     /// Returns `yes ? a : b`, by arithmetic, which compilers do not turn into a branch.
     [[nodiscard]] ALLOT_INLINE static constexpr node select(bool yes, node a, node b) noexcept {
@@ -380,74 +354,6 @@ private:
         node hole = bins.head(b);
         while (hole != none && !wanted(hole)) hole = nodes.next(hole);
         return hole;
-    }
-
-    /// Removes a hole from its list, whose first hole has the number of the list. One function for all callers.
-    constexpr void unlink_any(node hole) noexcept { unlink_numbered(hole); }
-    ALLOT_INLINE constexpr void unlink_numbered(node hole) noexcept {
-        const node next = nodes.next(hole), prev = nodes.prev(hole);
-        if (next != none) nodes.set_prev(next, prev);
-        if (Nodes::is_number_of_list(prev)) bins.pop(Nodes::list_of(prev), next);
-        else nodes.set_next(prev, next);
-    }
-    /// Removes `old` from its list and adds `hole`, which is `old` or overlaps it, to the bin `to`. The calls of other
-    /// functions are the last statements, so that this function saves no registers for them.
-    ALLOT_INLINE void replace(node old, node hole, bin to) noexcept {
-        const node next = nodes.next(old), prev = nodes.prev(old);
-        if (prev == before_first(to)) return replace_first(old, hole, to);
-        if (to >= bin_lists::first_word) return replace_in_any(old, hole, to);
-        if (next != none) {
-            nodes.set_prev(next, prev);
-            if (Nodes::is_number_of_list(prev)) bins.set_head(Nodes::list_of(prev), next);
-            else nodes.set_next(prev, next);
-        } else if (!Nodes::is_number_of_list(prev)) {
-            nodes.set_next(prev, none);
-        } else {
-            if (prev >= before_first(bin_lists::first_word)) return replace_in_any(old, hole, to);
-            bins.clear_in_first_word(Nodes::list_of(prev));
-        }
-        put_in_first_word(hole, to);
-    }
-    /// Does the same for any bins.
-    ALLOT_NOINLINE void replace_in_any(node old, node hole, bin to) noexcept {
-        unlink_numbered(old);
-        put(hole, to);
-    }
-    /// Adds `hole` to the bin `to` in place of `old`, the first one of its list.
-    ALLOT_INLINE void replace_first(node old, node hole, bin to) noexcept {
-        if (hole == old) return;
-        const node next = nodes.next(old);
-        nodes.set_next(hole, next);
-        nodes.set_prev(hole, before_first(to));
-        if (next != none) nodes.set_prev(next, hole);
-        bins.set_head(to, hole);
-    }
-    /// Makes one hole of the hole `below`, the block above it and the hole `above`.
-    ALLOT_NOINLINE void join_three(node below, node above, Offset size) noexcept {
-        unlink_any(above);
-        nodes.grow_hole(below, size);
-        replace(below, below, bin_of(size));
-    }
-    /// Does the same as `put`, as a call.
-    ALLOT_NOINLINE void put_in_any(node hole, bin to) noexcept { put(hole, to); }
-    /// Adds a hole to a bin in the first word of the bitmap.
-    ALLOT_INLINE void put_in_first_word(node hole, bin to) noexcept {
-        const node second = bins.head(to);
-        nodes.set_next(hole, second);
-        nodes.set_prev(hole, before_first(to));
-        if (second != none) nodes.set_prev(second, hole);
-        bins.push_in_first_word(to, hole);
-    }
-    /// Removes the first hole of a bin in the first word of the bitmap, which precedes `next`.
-    ALLOT_INLINE void pop_in_first_word(bin from, node next) noexcept {
-        if (next == none) return bins.clear_in_first_word(from);
-        bins.set_head(from, next);
-        nodes.set_prev(next, before_first(from));
-    }
-    /// Returns what the first hole of a list has instead of a previous hole.
-    [[nodiscard]] static constexpr node before_first([[maybe_unused]] bin list) noexcept {
-        if constexpr (in_band) return Nodes::number_of_list(list);
-        else return none;
     }
 };
 

@@ -151,7 +151,7 @@ public:
     [[nodiscard]] ALLOT_INLINE Offset size_below(node of) const noexcept { return read(of - word); }
     /// Changes the size of a hole that ends where another one ended.
     ALLOT_INLINE void grow_hole(node of, Offset size) noexcept {
-        write(of, size | below_in_use);
+        write(of, flagged(size, below_in_use));
         write(static_cast<Offset>(of + size - word), size);
     }
 
@@ -166,7 +166,9 @@ public:
         if constexpr (waits != 0) write(of, read(of) & ~waits);
     }
     /// Makes a waiting block of bytes of a block above another one.
-    ALLOT_INLINE void make_waiting(node of, Offset size) noexcept { write(of, size | in_use | below_in_use | waits); }
+    ALLOT_INLINE void make_waiting(node of, Offset size) noexcept {
+        write(of, flagged(size, in_use | below_in_use | waits));
+    }
     /// Makes a block smaller. The caller makes blocks of the bytes above.
     ALLOT_INLINE void shrink(node of, Offset size) noexcept { write(of, size | (read(of) & flags)); }
     /// Returns the neighbor above if it is marked as waiting, otherwise `none`.
@@ -177,7 +179,7 @@ public:
 
     /// Marks all of a hole as used.
     ALLOT_INLINE void mark_whole_used(node hole, Offset size) noexcept {
-        write(hole, size | in_use | below_in_use);
+        write(hole, flagged(size, in_use | below_in_use));
         write(hole + size, read(hole + size) | below_in_use);
     }
     ALLOT_INLINE void mark_used(node of, Offset size) noexcept {
@@ -187,7 +189,16 @@ public:
     /// Records a hole. The node below a hole is in use, because adjacent holes join.
     ALLOT_INLINE void mark_hole(node of, Offset size) noexcept {
         const node above = of + size;
-        write(of, size | below_in_use);
+        write(of, flagged(size, below_in_use));
+        write(above - word, size);
+        write(above, read(above) & ~below_in_use);
+    }
+
+    /// Records a hole in place of a block. The node below is in use.
+    ALLOT_INLINE void mark_block_free(node of, Offset record) noexcept {
+        const Offset size = record & ~flags;
+        const node above = of + size;
+        write(of, record & ~(in_use | waits));
         write(above - word, size);
         write(above, read(above) & ~below_in_use);
     }
@@ -200,29 +211,28 @@ public:
     /// Cuts a block of `size` bytes from the front of a hole. The rest is a hole that is in no list yet.
     [[nodiscard]] ALLOT_INLINE cut cut_front(node hole, Offset size, Offset left) noexcept {
         const node rest = hole + size;
-        write(hole, size | in_use | below_in_use);
-        write(rest, left | below_in_use);
+        write(hole, flagged(size, in_use | below_in_use));
+        write(rest, flagged(left, below_in_use));
         write(static_cast<Offset>(rest + left - word), left);
         return {hole, rest};
     }
     /// Returns true if the records of a block and of its neighboring holes are consistent. Overwritten records are
     /// inconsistent except with a probability of about one in some thousand. Precondition: all of `inside` is readable.
     [[nodiscard]] bool is_sound(node of, basic_extent<Offset> inside) const noexcept {
-        constexpr Offset low = granule - 1;  // no size has these bits
         const auto room = static_cast<Offset>(inside.end() - of);
-        const Offset head = read(of), own = size(of);
-        if ((head & low & ~below_in_use) != in_use || own < min_hole || own > room || room - own < word) return false;
-        const node above = of + own;
-        const auto rest = static_cast<Offset>(room - own - word);
-        const Offset next = read(above), more = size(above);
-        if ((next & low & ~in_use & ~waits) != below_in_use || more > rest) return false;
-        if ((next & in_use) == 0 && ((next & waits) != 0 || more < min_hole || read(above + more - word) != more ||
-                                     (read(above + more) & below_in_use) != 0))
-            return false;
-        if ((head & below_in_use) != 0) return true;
-        const Offset less = read(of - word);
-        return less >= min_hole && less % granule == 0 && less <= of - inside.offset &&
-               read(of - less) == (less | below_in_use);
+        const Offset own = size(of);
+        if (own < min_hole || own > room || room - own < word) return false;
+        return size(of + own) <= room - own - word && is_sound_beside(of, inside);
+    }
+    /// The same for a block whose size is right. Compares the sizes of holes only.
+    [[nodiscard]] ALLOT_INLINE bool is_sound_beside(node of, basic_extent<Offset> inside) const noexcept {
+        constexpr Offset low = granule - 1;  // no size has these bits
+        const Offset head = read(of);
+        if ((head & low & ~below_in_use) != in_use) return false;
+        const node above = of + (head & ~low);
+        const Offset next = read(above);
+        if ((next & low & ~waits) != (in_use | below_in_use) && !is_hole_above(above, next, inside)) return false;
+        return (head & below_in_use) != 0 || is_hole_below(of, inside);
     }
 
     /// Calls `f(node, is_used)` for each node of an extent in ascending order. `where` is a result of `usable`. Stops
@@ -232,11 +242,46 @@ public:
         for (node n = where.offset; n < where.end() && size(n) != 0; n += size(n)) f(n, (read(n) & in_use) != 0);
     }
 
+    /// Calls `f(node, record)` for each node of an extent in ascending order, up to the first one whose size is
+    /// impossible: its record is 0 for `f`. `where` is a result of `usable`.
+    template <class Function>
+    void for_each_record(basic_extent<Offset> where, Function f) const noexcept {
+        for (node n = where.offset; n != where.end();) {
+            const Offset record = read(n), own = size_in(record), room = where.end() - n;
+            const bool possible =
+                own >= min_hole && own <= room && own % granule == 0 && (own == room || room - own >= min_hole);
+            f(n, possible ? record : 0);
+            if (!possible) return;
+            n += own;
+        }
+    }
+    /// Returns true if a record is that of a block that does not wait.
+    [[nodiscard]] static constexpr bool is_allocated(Offset record) noexcept {
+        return (record & (in_use | waits)) == in_use;
+    }
+
     /// Joins `second` to `first`, which precedes it. The caller then marks `first`.
     static void join(node, node) noexcept {}
 
 private:
+    [[nodiscard]] ALLOT_NOINLINE bool is_hole_above(node above, Offset record,
+                                                    basic_extent<Offset> inside) const noexcept {
+        const Offset own = size_in(record), room = inside.end() - above;
+        return record == (own | below_in_use) && own % granule == 0 && own >= min_hole && own < room &&
+               room - own >= word && read(above + own - word) == own && (read(above + own) & below_in_use) == 0;
+    }
+    [[nodiscard]] ALLOT_NOINLINE bool is_hole_below(node of, basic_extent<Offset> inside) const noexcept {
+        const Offset less = read(of - word);
+        return less >= min_hole && less % granule == 0 && less <= of - inside.offset &&
+               read(of - less) == (less | below_in_use);
+    }
+
     static constexpr Offset in_use = 1, below_in_use = 2, waits = granule > 4 ? 4 : 0, flags = 3 | waits;
+
+    /// Returns the first word of a node. Sizes have no bits of flags: a sum takes one instruction less than `|`.
+    [[nodiscard]] ALLOT_INLINE static constexpr Offset flagged(Offset size, Offset bits) noexcept {
+        return static_cast<Offset>(size + bits);
+    }
 
     // Where offsets are addresses, every word is aligned. Without this assumption, the compiler calls a function for
     // every word on a core without unaligned access, such as a Cortex-M0.
