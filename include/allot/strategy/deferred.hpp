@@ -16,7 +16,7 @@
 // size takes it unchanged, so that most calls neither split a hole nor join holes. A block beside a hole does not wait,
 // because it would keep the hole from growing.
 //
-// Waiting blocks are free bytes that other sizes cannot use. If more than a part of the small blocks' bytes waits
+// Waiting blocks are free bytes that other sizes cannot use. If more than a part of the allocated bytes waits
 // (`deferred_options::share`), each request for a small block that takes bytes from the strategy joins two old blocks
 // first, and makes recent blocks old. Before a request fails, all waiting blocks join and the strategy is asked again,
 // so that `exact` stays true. Functions that report free memory join the blocks first. `resize` joins the waiting
@@ -177,12 +177,12 @@ public:
         requires resizable<Strategy>
     {
         static_assert(is_in_band());
-        const offset_type held = allocation.where.offset, had = small_length(held);
+        const offset_type held = allocation.where.offset, had = weight(held);
         bool done = strategy_.resize(allocation, size);
         for (offset_type above; !done && (above = blocks::waiting_above(strategy_, held)) != 0 && join(above);)
             done = strategy_.resize(allocation, size);
         count_out(had);
-        amounts_.taken = static_cast<offset_type>(amounts_.taken + small_length(held));
+        amounts_.taken = static_cast<offset_type>(amounts_.taken + weight(held));
         return done;
     }
     /// Returns the usable bytes of a block: at least its size.
@@ -194,6 +194,20 @@ public:
         requires requires(const Strategy strategy) { strategy.is_sound(allocation, inside); }
     {
         return strategy_.is_sound(allocation, inside);
+    }
+    /// The same for a block whose record has the right size.
+    [[nodiscard]] ALLOT_INLINE bool is_sound_beside(allocation_type allocation, extent_type inside) const noexcept
+        requires requires(const Strategy strategy) { strategy.is_sound_beside(allocation, inside); }
+    {
+        return strategy_.is_sound_beside(allocation, inside);
+    }
+    /// Calls `f(extent, is_allocated)` with the usable bytes of each record in band of an inserted extent, in ascending
+    /// order. A damaged record has no bytes and is the last one. Waiting blocks are not allocated, and stay so.
+    template <class Function>
+    void for_each_record(extent_type inserted, Function f) const noexcept
+        requires requires(const Strategy strategy) { strategy.for_each_record(inserted, f); }
+    {
+        strategy_.for_each_record(inserted, f);
     }
     /// Returns the number of bytes above a new block that were cut from the same hole: records were written in them.
     [[nodiscard]] offset_type cut_above(allocation_type allocation) const noexcept {
@@ -258,11 +272,11 @@ private:
         return static_cast<offset_type>(wanted.size - 1) < largest && wanted.align <= granule &&
                is_alignment(wanted.align);
     }
-    /// Returns the number of granules of a block; 0 if it is too large for a list.
-    [[nodiscard]] offset_type small_length(offset_type block) const noexcept {
+    /// Returns the number of granules of a block, or half of it if the block is too large for a list.
+    [[nodiscard]] offset_type weight(offset_type block) const noexcept {
         static_assert(is_in_band());
         const std::size_t length = record{strategy_, block}.length();
-        return length > last ? 0 : static_cast<offset_type>(length);
+        return static_cast<offset_type>(length > last ? length / 2 : length);
     }
     /// Returns true if a waiting block would keep a hole from growing.
     [[nodiscard]] ALLOT_INLINE bool pins_hole(const record& of) const noexcept {
@@ -316,16 +330,16 @@ private:
     }
     /// Counts a block that the strategy allocated.
     allocation_type counted(allocation_type given) noexcept {
-        if (given) amounts_.taken = static_cast<offset_type>(amounts_.taken + small_length(given.where.offset));
+        if (given) amounts_.taken = static_cast<offset_type>(amounts_.taken + weight(given.where.offset));
         return given;
     }
     // Callers that cut blocks of a block (adapt/detail/bursts.hpp) free more than was counted.
-    void count_out(offset_type length) const noexcept {
-        amounts_.taken = amounts_.taken < length ? 0 : static_cast<offset_type>(amounts_.taken - length);
+    void count_out(offset_type less) const noexcept {
+        amounts_.taken = amounts_.taken < less ? 0 : static_cast<offset_type>(amounts_.taken - less);
     }
     /// Frees a block in the strategy, which knows its size.
     ALLOT_NOINLINE void deallocate_joined(offset_type freed) const noexcept {
-        count_out(small_length(freed));
+        count_out(weight(freed));
         strategy_.deallocate({{freed, 0}, {}});
     }
 

@@ -145,9 +145,10 @@ TEST_CASE("deferred: a block beside a hole joins it at once") {
 }
 
 TEST_CASE("deferred: new blocks join old ones while more than the share waits") {
-    const auto reuses = [](auto strategy) {
-        alignas(16) static std::byte many_bytes[256 * 1024];
+    const auto reuses = [](auto strategy, std::size_t large = 0) {
+        alignas(16) static std::byte many_bytes[512 * 1024];
         REQUIRE(strategy.insert({reinterpret_cast<std::uintptr_t>(many_bytes), sizeof many_bytes}));
+        CHECK((large == 0 || strategy.allocate({large, 8})));
         allot::allocation_of<in_band> blocks[500]{};
         for (auto& block : blocks) block = strategy.allocate({100, 8});
         for (const auto& block : blocks) strategy.deallocate(block);
@@ -158,6 +159,10 @@ TEST_CASE("deferred: new blocks join old ones while more than the share waits") 
     };
     CHECK(reuses(allot::deferred<in_band>{}));
     CHECK_FALSE(reuses(allot::deferred<in_band, allot::deferred_options{.share = 0}>{}));
+    using half = allot::deferred<in_band, allot::deferred_options{.share = 2}>;
+    CHECK(reuses(half{}));
+    CHECK(reuses(half{}, std::size_t{50'000}));         // counts 25,000 bytes, so that 40,500 bytes may wait
+    CHECK_FALSE(reuses(half{}, std::size_t{200'000}));  // counts 100,000 bytes: all 56,000 freed bytes may wait
 }
 
 TEST_CASE("deferred: a request joins no more blocks than permitted") {

@@ -32,7 +32,7 @@ struct waiting_lists {
 template <std::unsigned_integral Offset>
 struct waiting_amounts {
     Offset waits = 0;      // granules of waiting blocks
-    Offset taken = 0;      // granules of small blocks that the strategy allocated
+    Offset taken = 0;      // granules of blocks that the strategy allocated; large ones count half
     std::size_t next = 2;  // the list that is visited next; no block is smaller
     Offset cut_from = 0;   // the block below those that were cut last
     Offset cut_bytes = 0;  // their bytes
