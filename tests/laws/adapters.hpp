@@ -260,6 +260,7 @@ class arena_subject final : public subject {
         c.trims = allot::trimmable_allocator<arena> && allot::trimmable_allocator<typename Over::plain>;
         c.removes = false;
         c.in_order = Over::options.hardening != allot::hardening::none;
+        if (Over::options.hardening == allot::hardening::checked && c.nodes.header != 0) c.nodes.behind = 8;
         if constexpr (requires { Over::refine(c); }) Over::refine(c);
         return c;
     }
@@ -290,11 +291,12 @@ public:
     bool may_grow(layout wanted) override {
         if constexpr (grows) {
             using offset = typename strategy::offset_type;
-            if (wanted.size > contract.largest_offset || wanted.align > contract.largest_offset) return false;
+            if (wanted.size > contract.largest_offset - contract.nodes.behind || wanted.align > contract.largest_offset)
+                return false;
             const auto align =
                 static_cast<std::size_t>(std::max({number{wanted.align}, contract.nodes.granule, contract.slot_align}));
-            number held = 0,
-                   need = strategy::bytes_for(1, {static_cast<offset>(wanted.size), static_cast<offset>(align)});
+            number held = 0, need = strategy::bytes_for(1, {static_cast<offset>(wanted.size + contract.nodes.behind),
+                                                            static_cast<offset>(align)});
             if (need == 0 || need > segment() || need > ~number{0} - Over::device::granularity) return false;
             bool slot = in_place;
             for (const space& each : spaces()) {
@@ -319,8 +321,8 @@ public:
     number limit() override { return Over::growth::limit; }
     number bytes_for(number count, layout each) override {
         using offset = typename strategy::offset_type;
-        return strategy::bytes_for(static_cast<offset>(count),
-                                   {static_cast<offset>(each.size), static_cast<offset>(each.align)});
+        return strategy::bytes_for(static_cast<offset>(count), {static_cast<offset>(each.size + contract.nodes.behind),
+                                                                static_cast<offset>(each.align)});
     }
     void move() override { over_.move(); }
 

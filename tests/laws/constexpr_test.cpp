@@ -49,9 +49,9 @@ constexpr bool keeps_the_laws(std::uint32_t seed, int steps) {
             const std::size_t which = Strategy::reclaims == reclaim::lifo   ? count - 1
                                       : Strategy::reclaims == reclaim::fifo ? 0
                                                                             : random(static_cast<std::uint32_t>(count));
+            const offset freed = strategy.capacity(live[which]);
             strategy.deallocate(live[which]);
-            if (Strategy::reclaims != reclaim::never)
-                occupied &= ~bits(live[which].where.offset - start, strategy.capacity(live[which]));
+            if (Strategy::reclaims != reclaim::never) occupied &= ~bits(live[which].where.offset - start, freed);
             for (std::size_t i = which + 1; i != count; ++i) live[i - 1] = live[i];
             --count;
             continue;

@@ -6,8 +6,11 @@
 #include "subject.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <span>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace laws {
 
@@ -20,8 +23,9 @@ struct run {
 /// Returns the bytes that a block of `size` bytes occupies. In band: a word before it, whole pairs of words, at least
 /// four words.
 [[nodiscard]] inline number node_size(number size, const node_shape& shape) {
-    if (size > ~number{0} - 2 * shape.granule - shape.header) return ~number{0};
-    const number whole = (size + shape.header + shape.granule - 1) / shape.granule * shape.granule;
+    const number own = shape.header + shape.behind;
+    if (size > ~number{0} - 2 * shape.granule - own) return ~number{0};
+    const number whole = (size + own + shape.granule - 1) / shape.granule * shape.granule;
     return std::max(whole, shape.least);
 }
 
@@ -171,7 +175,7 @@ public:
         entry& held = entries_[index];
         note("resize", held.block, size);
         const std::vector<space> spaces = s_.spaces();
-        const run old{held.pieces[0].at - c_.nodes.header, held.pieces[0].at + held.capacity};
+        const run old{held.pieces[0].at - c_.nodes.header, held.pieces[0].at + held.capacity + c_.nodes.behind};
         const number above = hole_at(held.pieces[0].space, old.to, spaces);
         const bool possible = size != 0 && node_size(size, c_.nodes) <= old.size() + above;
         const bool records = records_left(spaces) >= 1;
@@ -303,7 +307,8 @@ public:
         std::vector<number> largest;
         for (const space& each : s_.spaces()) {
             const run all = usable(each, c_.nodes);
-            if (all.size() != 0) largest.push_back(c_.slot != 0 ? c_.slot : all.size() - c_.nodes.header);
+            if (all.size() != 0)
+                largest.push_back(c_.slot != 0 ? c_.slot : all.size() - c_.nodes.header - c_.nodes.behind);
         }
         if (largest.empty()) return;
         std::sort(largest.begin(), largest.end(), std::greater<>{});
@@ -363,7 +368,8 @@ private:
         std::vector<run> nodes;
         for (const entry& held : entries_) {
             for (const piece& each : held.pieces) {
-                if (each.space == space) nodes.push_back({each.at - c_.nodes.header, each.at + each.size});
+                if (each.space == space)
+                    nodes.push_back({each.at - c_.nodes.header, each.at + each.size + c_.nodes.behind});
             }
         }
         std::sort(nodes.begin(), nodes.end(), [](const run& a, const run& b) { return a.from < b.from; });
@@ -526,7 +532,7 @@ private:
                 law((in.start + each.at) % wanted.align == 0, "a block is aligned");
                 law(wanted.align <= in.known_align, "an alignment is satisfied only if the base has it");
             }
-            const run node{each.at - c_.nodes.header, each.at + each.size};
+            const run node{each.at - c_.nodes.header, each.at + each.size + c_.nodes.behind};
             for (const run& other : nodes_in(each.space))
                 law(node.to <= other.from || other.to <= node.from, "blocks share no byte");
         }
@@ -536,19 +542,36 @@ private:
         number i = 0;
         for (const piece& each : fresh.pieces) {
             if (each.bytes == nullptr) continue;
-            for (number n = 0; n != each.size; ++n) each.bytes[n] = pattern(block, i++);
+            for (number n = 0; n != each.size;) {
+                const auto contents = pattern(block, i, each.size - n);
+                std::memcpy(each.bytes + n, contents.data(), contents.size());
+                n += contents.size();
+                i += contents.size();
+            }
         }
     }
 
-    [[nodiscard]] static std::byte pattern(id block, number i) {
-        return static_cast<std::byte>((block * 151 + i * 7 + i / 251) & 0xFF);
+    /// Returns the contents of a block from byte `i`: `most` bytes, or fewer. Whole runs are copied and compared at
+    /// once, because loops over bytes take most of the time with sanitizers.
+    [[nodiscard]] static std::span<const std::byte> pattern(id block, number i, number most) {
+        constexpr std::size_t period = 32'003;
+        static const auto bytes = [] {
+            std::vector<std::byte> made(period);
+            for (std::size_t n = 0; n != period; ++n) made[n] = static_cast<std::byte>((n * 7 + n / 251) & 0xFF);
+            return made;
+        }();
+        const auto first = static_cast<std::size_t>((block * 151 + i) % period);
+        return {bytes.data() + first, static_cast<std::size_t>(std::min<number>(most, period - first))};
     }
     [[nodiscard]] static bool contents_kept(const entry& held) {
         number i = 0;
         for (const piece& each : held.pieces) {
             if (each.bytes == nullptr) continue;
-            for (number n = 0; n != each.size; ++n, ++i) {
-                if (i < held.capacity && each.bytes[n] != pattern(held.block, i)) return false;
+            for (number n = 0; n != each.size && i < held.capacity;) {
+                const auto wanted = pattern(held.block, i, std::min<number>(each.size - n, held.capacity - i));
+                if (std::memcmp(each.bytes + n, wanted.data(), wanted.size()) != 0) return false;
+                n += wanted.size();
+                i += wanted.size();
             }
         }
         return true;
@@ -560,7 +583,7 @@ private:
         for (std::size_t i = 0; i != spaces.size(); ++i) {
             for (const run& hole : holes_in(i, spaces[i])) {
                 free += hole.size() - c_.nodes.header;
-                largest = std::max(largest, hole.size() - c_.nodes.header);
+                largest = std::max(largest, hole.size() - c_.nodes.header - c_.nodes.behind);
             }
         }
         if (c_.holes == holes::slots) {
@@ -580,7 +603,8 @@ private:
             case refusal::exhausted:
                 if (counted) law(largest < wanted.size && !fitting, "exhausted: not enough bytes are free");
                 if (counted && c_.holes == holes::anywhere)
-                    law(free < wanted.size, "exhausted: fewer bytes are free than requested");
+                    law(free < c_.nodes.behind || free - c_.nodes.behind < wanted.size,
+                        "exhausted: fewer bytes are free than requested");
                 break;
             case refusal::fragmented:
                 if (counted)

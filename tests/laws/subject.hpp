@@ -82,6 +82,7 @@ struct node_shape {
     number header = 0;                      // bytes before each block
     number granule = 1;                     // divides sizes, and the positions of the caller's bytes
     number least = 1;                       // size of the smallest node
+    number behind = 0;                      // bytes after each block: the seal of a hardened arena
     number tail = 0;                        // bytes that are not used at the end of an extent
     number first_align = 1, end_align = 1;  // divide the ends of the used part of an extent
 };

@@ -26,6 +26,7 @@
 #include <allot/arena/detail/block_checks.hpp>
 #include <allot/arena/detail/mark.hpp>
 #include <allot/arena/detail/regions.hpp>
+#include <allot/arena/detail/sealed_blocks.hpp>
 #include <allot/arena/misuse.hpp>
 #include <allot/core/allocator.hpp>
 #include <allot/core/options.hpp>
@@ -58,15 +59,17 @@ private:
                   "allot: the records of a hardened arena are not for concurrent calls: use hardening::none, or "
                   "synchronized<Arena, Lock> over a pool with another store");
 
-    using regions_type = detail::arena_regions<Device, strategy_type, Growth, Options.align, annotated>;
+    static constexpr bool checked = Options.hardening != hardening::none;
+    static constexpr bool debugs = Options.hardening == hardening::debug;
+    static constexpr bool seals = checked && !debugs && where.host_pointers && detail::sealable<strategy_type>;
+    using regions_type =
+        detail::arena_regions<Device, strategy_type, Growth, Options.align, annotated, seals ? detail::seal_bytes : 0>;
     using space = typename regions_type::space_type;
     using model = typename Device::address_model;
     using offset = typename strategy_type::offset_type;
     using allocation = allocation_of<strategy_type>;
 
     static constexpr bool one_region = regions_type::one_region;
-    static constexpr bool checked = Options.hardening != hardening::none;
-    static constexpr bool debugs = Options.hardening == hardening::debug;
 
     struct nothing {};
 
@@ -140,7 +143,7 @@ public:
     void deallocate(block_type held) noexcept {
         if (!held) return;
         if constexpr (checked)
-            if (!live_.free_at_once(regions_, held)) return free_after_search(held);
+            if (!live_.free_at_once(regions_, held)) return free_after_search(held.address, held.size, held.metadata);
         if constexpr (annotated) regions_.deallocate(bare(held));
         else regions_.strategy().deallocate(regions_.space().allocation_for(bare(held)));
     }
@@ -149,6 +152,7 @@ public:
     [[nodiscard]] block_type allocate_at(extent wanted) noexcept
         requires one_region && positional<strategy_type>
     {
+        wanted.size = regions_type::with_own(wanted.size);
         const auto bytes = regions_.space().in_offsets(wanted);
         return bytes ? admit(regions_.strategy().allocate_at(bytes)) : block_type{};
     }
@@ -158,6 +162,7 @@ public:
         requires one_region && positional<strategy_type>
     {
         if (!wanted) return {refusal::empty_layout};
+        wanted.size = regions_type::with_own(wanted.size);
         const auto bytes = regions_.space().in_offsets(wanted);
         return bytes ? regions_.strategy().diagnose_at(bytes) : diagnosis{refusal::not_free};
     }
@@ -169,12 +174,7 @@ public:
     {
         if (!held || size > space::last_offset) return false;
         if constexpr (checked) {
-            const auto* const known = live_.check(regions_, held);
-            if (known == nullptr || !live_.is_sound(regions_, held, *known)) return false;
-            if (!resize_allocation(held, size)) return false;
-            block_type resized = held;
-            resized.size = size;
-            live_.note_resized(regions_, *known, held.size, resized);
+            if (!live_.resize(regions_, held, size, [&] { return resize_allocation(held, size); })) return false;
         } else {
             if (!resize_allocation(held, size)) return false;
         }
@@ -196,13 +196,14 @@ public:
     [[nodiscard]] bool check(block_type held) const noexcept
         requires checked
     {
-        return live_.check(regions_, held) != nullptr;
+        return live_.check(regions_, held);
     }
-    /// Returns true if exactly this block is live. Reports nothing. O(1) on average; with `debug` O(log live).
+    /// Returns true if exactly this block is live. Reports nothing. O(1) on average, and with `debug` O(log live). With
+    /// records in band, O(blocks) for a block that is not live, except the one that was freed last.
     [[nodiscard]] bool is_live(block_type held) const noexcept
         requires checked
     {
-        return live_.known(regions_, held) != nullptr;
+        return live_.known(regions_, held);
     }
 
     /// Returns true if the block is inside a region of this arena, live or not.
@@ -248,7 +249,7 @@ public:
     std::size_t trim() noexcept
         requires regions_type::can_trim
     {
-        if constexpr (overwrites) live_.forget_freed();
+        forget_released();
         return regions_.trim();
     }
 
@@ -264,7 +265,7 @@ public:
         requires regions_type::can_trim
     {
         if (regions_.space().size() == held.size()) return;
-        if constexpr (overwrites) live_.forget_freed();
+        forget_released();
         regions_.shrink_to(held);
     }
 
@@ -321,6 +322,11 @@ private:
     [[nodiscard]] bool resize_allocation(const block_type& held, std::size_t size) noexcept {
         return regions_.resize(bare(held), size);
     }
+    /// States that a region may go back to the device.
+    void forget_released() noexcept {
+        if constexpr (overwrites) live_.forget_freed();
+        if constexpr (seals) live_.forget_regions();
+    }
     static Device refused_device();  // not defined, because its callers do not compile
     [[nodiscard]] block_type admit(allocation given) noexcept {
         if constexpr (checked || !regions_type::space_type::offset_is_pointer)  // otherwise its block is empty as well
@@ -342,7 +348,9 @@ private:
         else regions_.strategy().deallocate(given);
         return {};
     }
-    ALLOT_NOINLINE void free_after_search(block_type held) noexcept {
+    ALLOT_NOINLINE void free_after_search(decltype(block_type::address) address, std::size_t size,
+                                          metadata_type metadata) noexcept {
+        const block_type held{address, size, metadata};
         if (!live_.free(regions_, held)) return;
         if constexpr (annotated) regions_.deallocate(bare(held));
         else regions_.strategy().deallocate(regions_.space().allocation_for(bare(held)));
@@ -354,8 +362,17 @@ private:
         debugs, detail::debugged_blocks<block_type, OnMisuse, strategy_type::reclaims != reclaim::never, word>,
         std::conditional_t<checked, detail::checked_blocks<block_type, model, lists>, nothing>>;
     static_assert(detail::records_requirements<records>());
-    using checks = detail::block_checks<records, regions_type, block_type, model, OnMisuse, debugs, overwrites>;
-    ALLOT_NO_UNIQUE_ADDRESS std::conditional_t<checked, checks, nothing> live_{};
+    // Selects the class before one is instantiated.
+    static constexpr auto choose_checks() noexcept {
+        if constexpr (seals)
+            return std::type_identity<detail::sealed_blocks<regions_type, block_type, model, OnMisuse>>{};
+        else if constexpr (checked)
+            return std::type_identity<
+                detail::block_checks<records, regions_type, block_type, model, OnMisuse, debugs, overwrites>>{};
+        else return std::type_identity<nothing>{};
+    }
+    using checks = typename decltype(choose_checks())::type;
+    ALLOT_NO_UNIQUE_ADDRESS checks live_{};
 };
 
 }  // namespace v1

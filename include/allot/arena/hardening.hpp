@@ -7,10 +7,10 @@
 //     memory.deallocate(block);
 //
 //     none      Nothing is stored and nothing is checked.
-//     checked   Every live block has a slot of a hash table. A call that frees, resizes or measures a block reports a
-//               misuse and otherwise does nothing, so that no state is corrupted, if the block is foreign, already
-//               freed, of another size, or out of the order of a stack or a ring, or if a record in band next to it is
-//               damaged. This header is not needed for it.
+//     checked   Every live block has a seal behind its bytes, or a slot of a hash table. A call that frees, resizes or
+//               measures a block reports a misuse and otherwise does nothing, so that no state is corrupted, if the
+//               block is foreign, already freed, of another size, or out of the order of a stack or a ring, or if a
+//               record in band next to it is damaged. This header is not needed for it.
 //     debug     In addition, freed bytes are overwritten where the host can access them. They are checked when they are
 //               allocated again and when the arena is destroyed; a changed byte is reported. Blocks that are live when
 //               the arena is destroyed are reported as well, unless the strategy never reuses a block. Reports have the
@@ -28,16 +28,19 @@
 // Not detected: reads; writes past the end of a block that reach neither a record in band nor freed bytes; writes to
 // freed bytes that hold records (in band: two words at the start of a freed block and one at its end, and as much
 // around a block that is cut from it); writes to bytes that `reset` or `rollback` freed, or that were released to the
-// device; a constructed block that is freed after its address was allocated again with the same size.
+// device; in band, a block of an earlier arena over the same bytes; a constructed block that is freed after its address
+// was allocated again with the same size.
 //
 // The records of `debug` are in trees of Boost.Intrusive. A program that includes this header needs the headers of
 // Boost. Without this header, an arena with `debug` or a hardened `naive` does not compile. misuse.hpp has the
 // handlers.
 //
-// Complexity: `checked`: O(1) on average; O(live) for a call that reports a misuse. `debug`: O(log live).
+// Complexity: `checked`: O(1) on average; O(live) for a call that reports a misuse; O(regions) for a block outside the
+// region that the last deallocation used. `debug`: O(log live).
 //
-// Memory: `checked`: a hash table on the host heap, with slots of 16 bytes for pointers and in-band records; 24 where
-// the strategy does not list its blocks. It doubles when three quarters of its slots are in use, and does not shrink.
+// Memory: `checked`: 8 bytes behind each live block where the strategy keeps records in band; no heap. Otherwise a hash
+// table on the host heap, with slots of 16 bytes for pointers, and 24 where the strategy does not list its blocks. The
+// table doubles when three quarters of its slots are in use, and does not shrink.
 // `debug`: one record of about 100 bytes for every live block and for up to 64 freed blocks, and one for every freed
 // block until its bytes are allocated again. If the heap has no memory for the record of a new block, the allocation
 // fails.

@@ -347,7 +347,7 @@ TEST_CASE_TEMPLATE("hardening: the capacity of a block that is not live is 0 and
     used.still_works();
 }
 
-TEST_CASE_TEMPLATE("hardening: a write past the end into a record in band is reported before the record is used",
+TEST_CASE_TEMPLATE("hardening: a write past the end into the next record in band is reported before the record is used",
                    Strategy, allot::best_fit<in_band>, allot::deferred<allot::best_fit<in_band>>) {
     noted::take();
     const auto reported = [](std::size_t size, unsigned char value, bool next_is_live, bool next_is_freed) {
@@ -356,7 +356,7 @@ TEST_CASE_TEMPLATE("hardening: a write past the end into a record in band is rep
         REQUIRE((a && b));
         if (!next_is_live) arena.deallocate(b);
         const std::size_t room = arena.capacity(a);
-        std::byte saved[8];
+        std::byte saved[16];  // the seal of the block, and the record
         std::byte* const behind = static_cast<std::byte*>(a.address) + room;
         std::memcpy(saved, behind, sizeof saved);
         std::memset(behind, value, sizeof saved);

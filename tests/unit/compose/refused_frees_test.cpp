@@ -96,15 +96,15 @@ struct wrong_order {  // the older block of a stack, or the newer block of a rin
     }
 };
 
-/// Changes the record behind a block of an arena for the lifetime of this object.
+/// Changes the seal behind a block of an arena, or the record behind the seal, for the lifetime of this object.
 template <class Arena>
 class damage {
 public:
-    damage(const Arena& arena, const void* inside) {
+    damage(const Arena& arena, const void* inside, std::size_t distance = 0) {
         arena.for_each_block([&](void* address, std::size_t size) {
             auto* const at = static_cast<std::byte*>(address);
             if (at > inside || inside >= at + size) return;
-            word_ = at + size;  // the usable bytes
+            word_ = at + size + distance;  // the usable bytes
         });
         REQUIRE(word_ != nullptr);
         std::memcpy(&before_, word_, sizeof before_);
@@ -123,12 +123,16 @@ template <class Arena>
 struct damaged_record {
     template <class Memory>
     static void play(Arena& arena, Memory& memory) {
+        for (const std::size_t distance : {0U, 8U}) play(arena, memory, distance);
+    }
+    template <class Memory>
+    static void play(Arena& arena, Memory& memory, std::size_t distance) {
         const auto block = memory.allocate({.size = 37}), next = memory.allocate({.size = 101});
         REQUIRE(block);
         REQUIRE(next);
         const auto before = state_of(memory);
         {
-            const damage<Arena> here{arena, block.address};
+            const damage<Arena> here{arena, block.address, distance};
             for (int repeat = 0; repeat != 2; ++repeat) {
                 note::reports = 0;
                 memory.deallocate(block);

@@ -58,20 +58,13 @@ public:
         else return this->add_at_once(fresh, static_cast<std::size_t>(in.strategy().capacity(given)));
     }
 
-    /// Returns the record of exactly this block, or nullptr. Reports nothing.
-    [[nodiscard]] const record* known(const Regions& in, const Block& held) const noexcept {
-        if constexpr (Debugs) return this->find(held, Model::position(held.address));
-        else return this->find(held, [&] { return Regions::checks_records ? room_of(in, held) : 0; });
+    /// Returns true if exactly this block is live. Reports nothing.
+    [[nodiscard]] bool known(const Regions& in, const Block& held) const noexcept {
+        return find_record(in, held) != nullptr;
     }
-    /// Returns the record of a live block. Otherwise reports the misuse and returns nullptr.
-    [[nodiscard]] const record* check(const Regions& in, const Block& held) const noexcept {
-        if constexpr (Debugs) {
-            return Records::template check<OnMisuse>(held, Model::position(held.address), is_inside(in, held));
-        } else {
-            const record* const found = known(in, held);
-            if (found == nullptr) report_unknown(in, held);
-            return found;
-        }
+    /// Returns true if exactly this block is live. Otherwise reports the misuse.
+    [[nodiscard]] bool check(const Regions& in, const Block& held) const noexcept {
+        return checked_record(in, held) != nullptr;
     }
 
     /// Records a block as freed, without a search. Returns false and changes nothing if `free` has to search or to
@@ -93,13 +86,43 @@ public:
     }
     /// Returns true if a block may be freed, and records it as freed. Otherwise reports the misuse.
     [[nodiscard]] bool free(const Regions& in, const Block& held) noexcept {
-        const record* const found = check(in, held);
+        const record* const found = checked_record(in, held);
         if (found == nullptr || !is_in_order(in, held, *found) || !is_sound(in, held, *found)) return false;
         this->remove(*found);
         if constexpr (Overwrites) this->overwrite(*found);
         return true;
     }
 
+    /// Resizes a block by `resize()`, which returns false on failure. Reports a misuse, and then does not call it.
+    template <class Resize>
+    [[nodiscard]] bool resize(const Regions& in, const Block& held, std::size_t size, Resize resize) noexcept {
+        const record* const found = checked_record(in, held);
+        if (found == nullptr || !is_sound(in, held, *found) || !resize()) return false;
+        Block now = held;
+        now.size = size;
+        const std::size_t room = room_of(in, now);
+        if constexpr (Overwrites)
+            this->look_at_fresh(found->position, room, found->position + held.size, found->position + size);
+        Records::resize(*found, now, Debugs || Regions::checks_records ? room : 0);
+        return true;
+    }
+
+private:
+    /// Returns the record of exactly this block, or nullptr. Reports nothing.
+    [[nodiscard]] const record* find_record(const Regions& in, const Block& held) const noexcept {
+        if constexpr (Debugs) return this->find(held, Model::position(held.address));
+        else return this->find(held, [&] { return Regions::checks_records ? room_of(in, held) : 0; });
+    }
+    /// Returns the record of a live block. Otherwise reports the misuse and returns nullptr.
+    [[nodiscard]] const record* checked_record(const Regions& in, const Block& held) const noexcept {
+        if constexpr (Debugs) {
+            return Records::template check<OnMisuse>(held, Model::position(held.address), is_inside(in, held));
+        } else {
+            const record* const found = find_record(in, held);
+            if (found == nullptr) report_unknown(in, held);
+            return found;
+        }
+    }
     /// Returns true if the records in band around a live block are intact. Otherwise reports the misuse.
     [[nodiscard]] bool is_sound([[maybe_unused]] const Regions& in, [[maybe_unused]] const Block& held,
                                 [[maybe_unused]] const record& found) const noexcept {
@@ -115,16 +138,6 @@ public:
         return true;
     }
 
-    /// Records that a block was resized from `before` bytes to the size of `now`.
-    void note_resized(const Regions& in, const record& found, [[maybe_unused]] std::size_t before,
-                      const Block& now) noexcept {
-        const std::size_t room = room_of(in, now);
-        if constexpr (Overwrites)
-            this->look_at_fresh(found.position, room, found.position + before, found.position + now.size);
-        this->resize(found, now, Debugs || Regions::checks_records ? room : 0);
-    }
-
-private:
     [[nodiscard]] static auto allocation(const Regions& in, const Block& held) noexcept {
         return in.space().allocation_for(bare_block<plain>(held));
     }

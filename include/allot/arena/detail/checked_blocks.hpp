@@ -4,7 +4,8 @@
 //     address ─► hash ─► bucket of 16 slots   │ address · number · check │ address · number · check │ …
 //                number of the block ─► slot └ low 4 bits
 //
-// Internal. hardening.hpp describes the checks. A record does not move while its block is live, except when the table
+// Internal. hardening.hpp describes the checks. Blocks of strategies with records in band have seals instead
+// (sealed_blocks.hpp). A record does not move while its block is live, except when the table
 // grows, and then it keeps its slot in the new bucket. The number of a block names the slot, so that a block which the
 // arena returned is found without a search. A record whose bucket is full is in one of the next buckets. The table
 // doubles when three quarters of its slots are in use.
