@@ -23,6 +23,32 @@ struct tensor_by_hand {
     allot::dtype type;
     std::uint32_t rank;
     std::int64_t extents[4];
+
+    void kill() { *this = {}; }
+};
+
+struct count_by_hand {
+    std::size_t count = 1;
+    [[gnu::noinline]] static void destroy(count_by_hand* gone) { delete gone; }
+};
+/// The same with a count of the references to the storage.
+struct counted_tensor_by_hand {
+    count_by_hand* storage;
+    std::byte* data;
+    allot::dtype type;
+    std::uint32_t rank;
+    std::int64_t extents[4];
+
+    ~counted_tensor_by_hand() { drop(); }
+    void drop() {
+        if (storage != nullptr && --storage->count == 0) count_by_hand::destroy(storage);
+    }
+    void kill() {
+        drop();
+        storage = nullptr;
+        data = nullptr;
+        rank = 0;
+    }
 };
 
 struct storage_by_hand {
@@ -31,16 +57,27 @@ struct storage_by_hand {
     std::size_t size = capacity, align = 64;
     std::int64_t rows = 4, columns = 64, offset = 1024;
     allot::dtype type = allot::int32;
+    count_by_hand* references = new count_by_hand;
+
+    /// Returns the reference of a new tensor.
+    template <class Tensor>
+    auto refer() {
+        if constexpr (requires(Tensor tensor) { tensor.drop(); }) {
+            ++references->count;
+            return references;
+        } else {
+            return this;
+        }
+    }
 };
 
-template <bool Known>
+template <bool Known, class Tensor = tensor_by_hand>
 struct tensors_by_hand : storage_by_hand {
     void* allocate(std::size_t) {
-        tensor_by_hand fresh{};
         if constexpr (Known) {
             constexpr std::size_t needed = 4 * 64 * 4;
             if (needed > size || 1024 > size - needed || (1024 & (align - 1)) != 0) return nullptr;
-            fresh = {this, base + 1024, allot::int32, 2, {4, 64}};
+            return use({refer<Tensor>(), base + 1024, allot::int32, 2, {4, 64}});
         } else {
             const auto at = static_cast<std::size_t>(offset);
             std::size_t needed = 0;
@@ -48,11 +85,13 @@ struct tensors_by_hand : storage_by_hand {
                 __builtin_mul_overflow(needed, type.bits / 8U * type.lanes, &needed) || needed > size ||
                 at > size - needed || (at & (align - 1)) != 0)
                 return nullptr;
-            fresh = {this, base + at, type, 2, {rows, columns}};
+            return use({refer<Tensor>(), base + at, type, 2, {rows, columns}});
         }
+    }
+    static void* use(Tensor fresh) {
         show(fresh);
         void* const at = fresh.data;
-        fresh = {};
+        fresh.kill();
         show(fresh);
         return at;
     }
@@ -113,10 +152,12 @@ std::vector<instructions_case> tensor_cases() {
     return {
         {"tensor_known/by_hand", frame<tensors_by_hand<true>>},
         {"tensor_known/allot", frame<known_of_allot<given>>},
+        {"tensor_known/by_hand_counted", frame<tensors_by_hand<true, counted_tensor_by_hand>>},
         {"tensor_known/allot_counted", frame<known_of_allot<given_counted>>},
         {"tensor_known/allot_best_fit", frame<known_of_allot<recorded>>},
         {"tensor_at_run_time/by_hand", frame<tensors_by_hand<false>>},
         {"tensor_at_run_time/allot", frame<run_time_of_allot<given>>},
+        {"tensor_at_run_time/by_hand_counted", frame<tensors_by_hand<false, counted_tensor_by_hand>>},
         {"tensor_at_run_time/allot_counted", frame<run_time_of_allot<given_counted>>},
         {"tensor_at_run_time/allot_best_fit", frame<run_time_of_allot<recorded>>},
     };

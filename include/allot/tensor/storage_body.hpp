@@ -60,20 +60,30 @@ template <class Placement, class Block>
 struct storage_piece {
     allocation_of<Placement> allocation{};
     Block own{};  // the separate block
+    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(allocation); }
 };
 template <class Placement>
 struct storage_piece<Placement, void> {
     allocation_of<Placement> allocation{};
+    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(allocation); }
 };
 template <class Block>
 struct storage_piece<as_given, Block> {
     Block own{};
+    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(own); }
 };
 template <>
 struct storage_piece<as_given, void> {};
 template <class Block>
 struct storage_piece<own_blocks, Block> {
     Block own{};
+    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(own); }
+};
+
+/// Whether a placement finds an allocation by its metadata. No allocation has the metadata `{}`.
+template <class Placement>
+concept finds_allocations = requires(const Placement placement, typename Placement::metadata_type metadata) {
+    placement.allocation_with(metadata);
 };
 
 }  // namespace detail
@@ -101,6 +111,8 @@ public:
     static constexpr bool is_one_block = !separate;
     /// The part of the storage that one tensor or row occupies.
     using piece = detail::storage_piece<placement, std::conditional_t<separate, block_type, void>>;
+    /// Whether a piece follows from the metadata of its allocation.
+    static constexpr bool finds_pieces = !separate && detail::finds_allocations<placement>;
 
     static_assert(linear_address_model<address_model>,
                   "allot: a storage needs memory that is contiguous: for memory in rows, use "
@@ -242,6 +254,13 @@ public:
         } else {
             return address_model::locate(block_.address, static_cast<std::size_t>(taken.allocation.where.offset));
         }
+    }
+
+    /// Returns the piece whose allocation has this metadata. Precondition: the piece is not freed.
+    [[nodiscard]] piece piece_with(const auto& metadata) const noexcept
+        requires finds_pieces
+    {
+        return {placement_.allocation_with(metadata)};
     }
 
     /// Frees a piece. Precondition: `take` returned it for a size above 0, and it is not freed yet.

@@ -25,8 +25,8 @@
 //
 // Complexity: `alloc_tensor` costs as much as the storage's placement (storage_body.hpp); views and slices are O(rank).
 // Memory: 40 bytes for each handle and those of its address and its lease (detail/lease.hpp): 48 where addresses are
-// pointers, except with `references::none`, where the lease contains the record. Thread safety: that of the reference
-// policy.
+// pointers. With `references::none`, the lease has the record: 56 with `best_fit`, 64 with other strategies and
+// `own_blocks`. Thread safety: that of the reference policy.
 #pragma once
 
 #include <allot/tensor/detail/lease.hpp>

@@ -53,6 +53,11 @@ constexpr std::size_t handle_size =
 using allot::as_given;
 static_assert(handle_size<heap_arena> <= 64 && handle_size<heap_arena, as_given> <= 64 &&
               handle_size<heap_arena, as_given, allot::references::none> <= 64 && handle_size<handle_arena> <= 64);
+using bitmap = allot::pool<allot::pool_options{.slot = 64, .count = 64, .store = allot::pool_store::bitmap}>;
+static_assert(handle_size<heap_arena, allot::best_fit<>, allot::references::none> <= 64 &&
+              handle_size<handle_arena, allot::best_fit<>, allot::references::none> <= 64 &&
+              handle_size<heap_arena, bitmap, allot::references::none> <= 64 &&
+              handle_size<heap_arena, allot::own_blocks, allot::references::none> <= 64);
 
 /// Memory of any size that nobody accesses.
 struct endless_memory : allot::traits_of<handles> {

@@ -55,7 +55,8 @@ struct counted_pieces {
         void* const room = ::operator new(bytes, std::nothrow);
         return room == nullptr ? nullptr : ::new (room) counted_pieces{in};
     }
-    static void destroy(counted_pieces* gone) noexcept {
+    // Not inline, for the same reason as `counted_body::destroy`.
+    ALLOT_NOINLINE static void destroy(counted_pieces* gone) noexcept {
         while (gone->taken != 0) gone->storage.body()->give_back(gone->pieces()[--gone->taken]);
         gone->~counted_pieces();
         ::operator delete(gone);
@@ -140,6 +141,57 @@ private:
     detail::counted_pointer<pieces> to_;
 };
 
+/// Up to `Most` pieces of a body.
+template <class Body, std::size_t Most>
+class sole_pieces {
+    using piece_type = typename Body::piece;
+
+public:
+    [[nodiscard]] std::size_t count() const noexcept { return taken_; }
+    [[nodiscard]] const piece_type& get(const Body*, std::size_t i) const noexcept { return pieces_[i]; }
+    void add(const piece_type& taken) noexcept { pieces_[taken_++] = taken; }
+    void replace(std::size_t i, const piece_type& taken) noexcept { pieces_[i] = taken; }
+    void clear() noexcept { taken_ = 0; }
+    void take_all(sole_pieces& other) noexcept {
+        for (taken_ = 0; taken_ != other.taken_; ++taken_) pieces_[taken_] = other.pieces_[taken_];
+        other.clear();
+    }
+
+private:
+    piece_type pieces_[Most]{};
+    std::size_t taken_ = 0;
+};
+
+/// At most one piece. Its metadata suffice where the body finds the piece by them.
+template <class Body>
+    requires std::constructible_from<bool, const typename Body::piece&>
+class sole_pieces<Body, 1> {
+    using piece_type = typename Body::piece;
+    static constexpr bool has_metadata = requires { requires Body::finds_pieces; };
+    static auto kept_of(const piece_type& taken) noexcept {
+        if constexpr (has_metadata) return taken.allocation.metadata;
+        else return taken;
+    }
+    using kept_type = decltype(kept_of({}));
+
+public:
+    [[nodiscard]] std::size_t count() const noexcept {
+        if constexpr (has_metadata) return kept_ == kept_type{} ? 0 : 1;
+        else return kept_ ? 1 : 0;
+    }
+    [[nodiscard]] piece_type get(const Body* in, std::size_t) const noexcept {
+        if constexpr (has_metadata) return in->piece_with(kept_);
+        else return kept_;
+    }
+    void add(const piece_type& taken) noexcept { kept_ = kept_of(taken); }
+    void replace(std::size_t, const piece_type& taken) noexcept { kept_ = kept_of(taken); }
+    void clear() noexcept { kept_ = {}; }
+    void take_all(sole_pieces& other) noexcept { kept_ = std::exchange(other.kept_, {}); }
+
+private:
+    kept_type kept_{};
+};
+
 /// A lease that contains up to `Most` pieces and is their only owner. It can be moved but not copied.
 template <class Storage, std::size_t Most>
 class sole_lease {
@@ -160,8 +212,7 @@ public:
         if (this == &other) return *this;
         give_back();
         storage_ = std::exchange(other.storage_, {});
-        for (taken_ = 0; taken_ != other.taken_; ++taken_) pieces_[taken_] = other.pieces_[taken_];
-        other.taken_ = 0;
+        pieces_.take_all(other.pieces_);
         return *this;
     }
     /// Frees the pieces.
@@ -174,11 +225,11 @@ public:
         return tensor_refusal::none;
     }
     /// Takes ownership of a piece. Precondition: `start` succeeded and fewer than `most` pieces are held.
-    void keep(const piece_type& taken) noexcept { pieces_[taken_++] = taken; }
+    void keep(const piece_type& taken) noexcept { pieces_.add(taken); }
     /// Returns piece `i`. Precondition: `keep` was called more than `i` times.
-    [[nodiscard]] const piece_type& piece(std::size_t i) const noexcept { return pieces_[i]; }
+    [[nodiscard]] decltype(auto) piece(std::size_t i) const noexcept { return pieces_.get(storage_.body(), i); }
     /// Replaces piece `i`. The caller owns the old piece. Precondition: as for `piece`.
-    void replace(std::size_t i, const piece_type& taken) noexcept { pieces_[i] = taken; }
+    void replace(std::size_t i, const piece_type& taken) noexcept { pieces_.replace(i, taken); }
     /// Returns whether the lease refers to a storage.
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(storage_); }
     /// Returns the storage.
@@ -186,19 +237,20 @@ public:
     /// Returns the body of the storage, or null for an empty lease.
     [[nodiscard]] typename Storage::body_type* body() const noexcept { return storage_.body(); }
     /// Returns a pointer that identifies the lease, or null when it has no pieces.
-    [[nodiscard]] const void* identity() const noexcept { return taken_ == 0 ? nullptr : this; }
+    [[nodiscard]] const void* identity() const noexcept { return pieces_.count() == 0 ? nullptr : this; }
     /// Returns false: memory of a storage is writable.
     [[nodiscard]] static constexpr bool is_read_only() noexcept { return false; }
 
 private:
     void give_back() noexcept {
-        // `taken_ <= Most` always holds. Without it, g++ 12 -O3 warns of an iteration that does not happen.
-        for (; taken_ != 0 && taken_ <= Most; --taken_) storage_.body()->give_back(pieces_[taken_ - 1]);
+        // `count() <= Most` always holds. Without it, g++ 12 -O3 warns of an iteration that does not happen.
+        const std::size_t count = pieces_.count() <= Most ? pieces_.count() : 0;
+        for (std::size_t i = count; i-- != 0;) storage_.body()->give_back(piece(i));
+        pieces_.clear();
     }
 
     Storage storage_;
-    piece_type pieces_[Most]{};
-    std::size_t taken_ = 0;
+    sole_pieces<typename Storage::body_type, Most> pieces_{};
 };
 
 /// The type of a lease on up to `Most` pieces of a storage.
