@@ -114,7 +114,9 @@ def run(command, source, library, folder):
 
 
 def run_redis(library, folder):
-    """The processor time and resident memory of the server alone. Its client has no preloaded library."""
+    """The processor time and resident memory of the server alone. Its client has no preloaded library. Debian links the server
+    to jemalloc, so that the C library is preloaded for its malloc."""
+    library = library or find("libc.so.6")
     address = folder / "redis.sock"
     server = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", str(address), "--save", "", "--appendonly", "no"],
                               stdout=subprocess.DEVNULL, env=environment(library), cwd=folder)
@@ -181,6 +183,11 @@ def run_postgres(library, folder):
 SERVERS = {"redis": run_redis, "postgres": run_postgres}
 
 
+def find(file):
+    """The path of a library of Debian, or None."""
+    return next((folder / file for folder in FOLDERS if (folder / file).exists()), None)
+
+
 def missing(name, command):
     """The program that is not installed, or None."""
     if name == "postgres":
@@ -226,8 +233,7 @@ def main():
     arguments = arguments.parse_args()
     mallocs = {"glibc": None, "allot": arguments.library.resolve()}
     for name, file in PEERS.items():
-        found = next((folder / file for folder in FOLDERS if (folder / file).exists()), None)
-        if found:
+        if found := find(file):
             mallocs[name] = found
         else:
             print(f"skipped: {name}: {file} is not installed")

@@ -114,6 +114,11 @@ void alignments() {
             std::free(other);
         }
     void* block = &block;
+    for (const std::size_t align : {SIZE_MAX / 2 + 1, SIZE_MAX / 2, SIZE_MAX / 4 + 2, SIZE_MAX / 2 + 2, SIZE_MAX}) {
+        errno = 0;
+        CHECK(memalign(hidden(align), 10) == nullptr);
+        CHECK(errno == (align > SIZE_MAX / 2 + 1 ? EINVAL : ENOMEM));
+    }
     for (const std::size_t align : {std::size_t{0}, std::size_t{1}, std::size_t{4}, std::size_t{24}, std::size_t{65}}) {
         errno = 5;
         CHECK(posix_memalign(&block, hidden(align), 10) == EINVAL);
@@ -239,6 +244,11 @@ void memory_returns() {
     CHECK(resident() - before < 1000);  // and calloc does not write them
     CHECK(is_filled(zeroed, 0, large));
     std::free(zeroed);
+    void* shrunk = hidden(std::malloc(large));
+    std::memset(shrunk, 1, hidden(large));
+    shrunk = std::realloc(shrunk, hidden(std::size_t{5000}));
+    CHECK(resident() - before < 1000);  // and so does the rest of a block that shrinks
+    std::free(shrunk);
     std::free(wall);
     std::vector<void*> many;
     for (int i = 0; i != 4000; ++i) many.push_back(std::memset(std::malloc(8000), 1, 8000));
@@ -288,6 +298,25 @@ void threads() {
     }
     for (slot& each : slots) std::free(each.block.load());
     CHECK(damaged == 0);
+}
+
+void use_at_end(void*) {
+    void* blocks[60];
+    for (void*& each : blocks) each = std::realloc(std::calloc(1, 300), 400);
+    for (void* const each : blocks) std::free(each);
+}
+
+/// Destructors of threads call malloc after the cache of their thread was freed.
+void ends_of_threads() {
+    pthread_key_t key;
+    CHECK(::pthread_key_create(&key, use_at_end) == 0);
+    std::size_t first = 0;
+    for (int i = 0; i != 200; ++i) {
+        std::thread{[&] { ::pthread_setspecific(key, &key); }}.join();
+        if (i == 20) first = mallinfo2().uordblks;
+    }
+    CHECK(mallinfo2().uordblks < first + 10'000);
+    ::pthread_key_delete(key);
 }
 
 /// Waits for a child, at most 60 seconds. Returns its exit status, or -1.
@@ -403,6 +432,16 @@ int misuse(std::string_view name) {
     alignas(64) static char local[64];
     if (name == "small_twice") twice(50);
     if (name == "large_twice") twice(5000);
+    if (name == "small_twice_later" || name == "small_twice_in_threads") {
+        std::vector<void*> many(1000);
+        for (void*& each : many) each = std::malloc(100);
+        const auto free_all = [&] {  // the cache keeps the last ones, and a thread none at its end
+            for (void* const each : many) std::free(hidden(each));
+        };
+        if (name == "small_twice_later") free_all();
+        else std::thread{free_all}.join();
+        std::free(hidden(many[10]));
+    }
     if (name == "foreign") std::free(hidden<void*>(local + 24));
     if (name == "inside") std::free(static_cast<char*>(hidden(std::malloc(5000))) + 16);
     if (name == "overwritten") {
@@ -427,6 +466,7 @@ int main(int count, char** arguments) {
     counters();
     memory_returns();
     threads();
+    ends_of_threads();
     forks();
     forks_with_streams();
     forks_in_handlers();

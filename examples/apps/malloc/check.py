@@ -38,8 +38,8 @@ class Functions(unittest.TestCase):
         self.passes("malloc_api_linked", False)
 
     def test_misuses(self):
-        for name, words in {"small_twice": "not live", "large_twice": "not live", "inside": "not live", "overwritten": "not live",
-                            "foreign": "did not allocate"}.items():
+        names = ["small_twice", "small_twice_later", "small_twice_in_threads", "large_twice", "inside", "overwritten"]
+        for name, words in {**dict.fromkeys(names, "not live"), "foreign": "did not allocate"}.items():
             done = run(BUILT / "malloc_api_preloaded", name)
             self.assertEqual(done.returncode, -6, name)
             self.assertRegex(done.stderr, f"^allot: misuse: a block that .*{words}", name)

@@ -12,6 +12,7 @@
 #include <allot/host/virtual_memory.hpp>
 #include <allot/strategy/best_fit.hpp>
 
+#include <bit>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -73,6 +74,11 @@ void note_thread() {
 
 constexpr std::size_t most = PTRDIFF_MAX;
 
+/// Frees the blocks that the end of the thread left in the cache. Destructors of other keys run after `flush_at_end`.
+void flush_if_ended() {
+    if (state_of_thread == thread_state::ended) heap.flush(cache_of_thread);
+}
+
 [[nodiscard]] void* or_error(void* block) {
     if (block == nullptr) errno = ENOMEM;
     return block;
@@ -82,7 +88,7 @@ constexpr std::size_t most = PTRDIFF_MAX;
     note_thread();
     if (size > most) return or_error(nullptr);
     void* const given = heap.allocate(cache_of_thread, {.size = size == 0 ? 1 : size, .align = align});
-    if (state_of_thread == thread_state::ended) heap.flush(cache_of_thread);
+    flush_if_ended();
     return or_error(given);
 }
 
@@ -91,7 +97,7 @@ constexpr std::size_t most = PTRDIFF_MAX;
     const int before = errno;
     note_thread();
     heap.deallocate(cache_of_thread, block);
-    if (state_of_thread == thread_state::ended) heap.flush(cache_of_thread);
+    flush_if_ended();
     errno = before;
 }
 
@@ -118,7 +124,9 @@ EXPORT void* calloc(std::size_t count, std::size_t size) noexcept {
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > most) return or_error(nullptr);
     if (void* const kept = cache_of_thread.take(bytes)) return std::memset(kept, 0, bytes);
     note_thread();
-    return or_error(heap.allocate_zeroed(cache_of_thread, bytes == 0 ? 1 : bytes));
+    void* const given = heap.allocate_zeroed(cache_of_thread, bytes == 0 ? 1 : bytes);
+    flush_if_ended();
+    return or_error(given);
 }
 
 EXPORT void* realloc(void* block, std::size_t size) noexcept {
@@ -129,7 +137,9 @@ EXPORT void* realloc(void* block, std::size_t size) noexcept {
     }
     if (size > most) return or_error(nullptr);
     note_thread();
-    return or_error(heap.reallocate(cache_of_thread, block, size));
+    void* const given = heap.reallocate(cache_of_thread, block, size);
+    flush_if_ended();
+    return or_error(given);
 }
 
 EXPORT void* reallocarray(void* block, std::size_t count, std::size_t size) noexcept {
@@ -143,7 +153,7 @@ EXPORT void* memalign(std::size_t align, std::size_t size) noexcept {
         errno = EINVAL;
         return nullptr;
     }
-    while (!allot::is_alignment(align)) ++align;  // as glibc: the next power of two
+    align = std::bit_ceil(align);  // as glibc
     return align <= alignof(std::max_align_t) ? malloc(size) : allocate(size, align);
 }
 

@@ -43,8 +43,8 @@ struct address_cache_options {
     std::size_t bytes = std::size_t{1} << 14U;
     /// The largest number of blocks that a list keeps.
     std::size_t blocks = 256;
-    /// Whether a block that the cache already keeps is detected when it is freed again. A kept block then has a mark in
-    /// its second word.
+    /// Whether a block that the cache keeps is detected when it is freed again. A freed block then has a mark in its
+    /// second word. With `slabs`, blocks that other caches or the slabs keep are detected, too.
     bool checks = false;
     /// Whether the heap has slabs, whose blocks have no records: each list then has a multiple of two words.
     bool slabs = false;
@@ -92,7 +92,7 @@ public:
             return nullptr;
         from.first = detail::waiting_block::next(taken);
         ++from.room;
-        if constexpr (Options.checks) set_mark(taken, 0);
+        clear_mark(taken);
         return taken;
     }
     /// Keeps a block. Returns false if it is too large or its list is full, or if the cache suspects a misuse.
@@ -126,20 +126,25 @@ private:
     ALLOT_INLINE void add(list& to, void* block) noexcept {
         --to.room;
         detail::waiting_block::set_next(block, to.first);
-        if constexpr (Options.checks) set_mark(block, mark());
+        if constexpr (Options.checks) set_mark(block, mark_of(block));
         to.first = block;
     }
-    /// Returns the mark of the blocks of this cache.
-    [[nodiscard]] ALLOT_INLINE std::uintptr_t mark() const noexcept { return ~reinterpret_cast<std::uintptr_t>(this); }
+    /// Returns the mark of a freed block. No address is equal to it, and a copy of another freed block has other bytes.
+    [[nodiscard]] ALLOT_INLINE static std::uintptr_t mark_of(const void* block) noexcept {
+        return reinterpret_cast<std::uintptr_t>(block) * 9;
+    }
     ALLOT_INLINE static void set_mark(void* block, std::uintptr_t to) noexcept {
         std::memcpy(static_cast<std::byte*>(block) + word, &to, sizeof to);
     }
-    /// Returns true for an address that no block has, and for a block with the mark of this cache.
-    [[nodiscard]] ALLOT_INLINE bool is_suspicious([[maybe_unused]] const void* block) const noexcept {
+    ALLOT_INLINE static void clear_mark([[maybe_unused]] void* block) noexcept {
+        if constexpr (Options.checks) set_mark(block, 0);
+    }
+    /// Returns true for an address that no block has, and for a block with the mark of freed ones.
+    [[nodiscard]] ALLOT_INLINE static bool is_suspicious([[maybe_unused]] const void* block) noexcept {
         if constexpr (Options.checks) {
             std::uintptr_t found;
             std::memcpy(&found, static_cast<const std::byte*>(block) + word, sizeof found);
-            return found == mark() || reinterpret_cast<std::uintptr_t>(block) % granule != 0;
+            return found == mark_of(block) || reinterpret_cast<std::uintptr_t>(block) % granule != 0;
         } else {
             return false;
         }

@@ -34,9 +34,9 @@
 // without a lock. A signal handler may fork while its thread is in a call. In the child, the blocks in the caches of
 // the other threads are lost.
 //
-// Checks need no heap: `address_cache_options::checks` marks the blocks in a cache, and `address_heap_options::checks`
-// compares the records around a block that goes to its arena. A block that is freed twice, a foreign address, and a
-// record that was overwritten are reported to `OnMisuse`. A slab only finds addresses that none of its blocks has.
+// Checks need no heap: `address_cache_options::checks` marks freed blocks in caches and slabs, and
+// `address_heap_options::checks` compares the records around a block that goes to its arena. A block that is freed
+// twice, a foreign address, and a record that was overwritten are reported to `OnMisuse`.
 //
 // When to use: to replace malloc, or as the heap of a language's run time.
 // When not to use: where callers keep blocks: an arena, per_thread or sharded need no record for the address.
@@ -149,7 +149,7 @@ public:
     [[nodiscard]] void* reallocate(Cache& cache, void* address, std::size_t size) noexcept {
         if (address == nullptr) return allocate(cache, {.size = size});
         const std::size_t room = capacity(address);
-        if (size <= room && size >= room - room / 4 - 2 * sizeof(void*)) return address;
+        if (size <= room && size + room / 4 + 2 * sizeof(void*) >= room) return address;
         if ((room > Cache::largest || size > Cache::largest) && resize(address, size)) return address;
         void* const moved = allocate(cache, {.size = size});
         if (moved == nullptr) return size <= room ? address : nullptr;
@@ -176,12 +176,14 @@ public:
     /// Returns true if the address is in the reserved addresses of the heap, live or not.
     [[nodiscard]] bool owns(const void* address) const noexcept { return find(address) != count; }
 
-    /// Frees the blocks of a cache in their arenas. Returns true if there was one.
+    /// Frees the blocks of a cache in their arenas. The limits of its lists are zero again. Returns true if there was a
+    /// block.
     template <class Cache>
     bool flush(Cache& cache) noexcept {
         bool any = false;
         for (std::size_t i = 0; i != Cache::count; ++i) {
             void* const chain = cache.cut(i, 0);
+            cache.lists_[i] = {};
             any |= chain != nullptr;
             free_chain(chain);
         }
@@ -255,7 +257,8 @@ private:
     template <class Cache>
     [[nodiscard]] ALLOT_NOINLINE bool is_misused(const Cache& cache, void* address, std::size_t list) noexcept {
         const bool known = raw_pointer::position(address) % (2 * sizeof(void*)) == 0;
-        if (known && !cache.has(address, list)) return false;  // the user's bytes are equal to the mark
+        // All blocks of slabs lose their mark when they are allocated. Other blocks can have one of a former block.
+        if (known && !is_in_slab(address) && !cache.has(address, list)) return false;
         detail::report<OnMisuse>(known ? misuse::not_live : misuse::foreign_block, raw_pointer::position(address), 0);
         return true;
     }
@@ -297,7 +300,7 @@ private:
     [[nodiscard]] ALLOT_NOINLINE void* refill(Cache& cache, std::size_t size) noexcept {
         const std::size_t list = Cache::list_for(size), each = Cache::capacity_of(list);
         cache.raise(list);
-        return allocate_directly(cache, size, [&](shard& from) {
+        void* const given = allocate_directly(cache, size, [&](shard& from) {
             void* first = nullptr;
             void* last = nullptr;
             auto& into = cache.lists_[list];
@@ -315,13 +318,14 @@ private:
             };
             if constexpr (source::has_slabs) {
                 const auto at = static_cast<std::size_t>(&from - shards_);
-                if (each <= source::lists::largest &&
-                    from.slabs().allocate_some(source_.slabs, at, each, several, take) != 0)
+                if (each <= source::lists::largest && from.allocate_in_slab(source_, at, each, several, take) != 0)
                     return first;
             }
             static_cast<void>(from.allocate_several(each, several, take));
             return first;
         });
+        if (given != nullptr) Cache::clear_mark(given);
+        return given;
     }
     /// Frees a list of blocks, with one lock for consecutive blocks of an arena.
     ALLOT_NOINLINE void free_chain(void* chain) noexcept {

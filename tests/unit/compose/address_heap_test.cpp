@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include <sys/mman.h>
+
 namespace {
 
 using namespace allot::literals;
@@ -132,6 +134,15 @@ struct noted {
 using checked_heap = allot::address_heap<make<best>, allot::host::fork_lock,
                                          allot::address_heap_options{.arenas = 2, .checks = true}, noted>;
 using checked_cache = allot::address_cache<allot::address_cache_options{.checks = true}>;
+
+/// Returns true if the page of an address has memory.
+bool has_memory(void* address) {
+    const std::size_t page = allot::host::address_space::largest_align();
+    unsigned char found = 0;
+    auto* const first = static_cast<std::byte*>(address) - allot::raw_pointer::position(address) % page;
+    REQUIRE(::mincore(first, page, &found) == 0);
+    return (found & 1U) != 0;
+}
 
 }  // namespace
 
@@ -407,6 +418,55 @@ TEST_CASE("address_heap: empty slabs serve other sizes, and their pages are disc
     CHECK(pages::discarded > 0);
 }
 
+TEST_CASE("address_heap: holes lose their pages before slabs use new ones, and the rest of a shrunk block at once") {
+    heap_with_slabs heap{};
+    cache_with_slabs cache;
+    void* const wall = heap.allocate(cache, {.size = 8000});
+    for (const std::size_t last : {8000U, 1200U}) {
+        std::vector<void*> blocks;
+        for (int i = 0; i != 400; ++i) blocks.push_back(std::memset(heap.allocate(cache, {.size = 8000}), 1, 8000));
+        for (void* const each : blocks) CHECK(heap.resize(each, last));
+        for (void* const each : blocks) heap.deallocate(cache, each);
+        CHECK(has_memory(blocks[200]));
+        for (int i = 0; i != 10'000; ++i) static_cast<void>(heap.allocate(cache, {.size = 100}));
+        CHECK_FALSE(has_memory(blocks[200]));
+    }
+    void* const large = heap.allocate(cache, {.size = 900'000});
+    std::memset(large, 1, 900'000);
+    CHECK(heap.resize(large, 9001));
+    CHECK(has_memory(large));
+    CHECK_FALSE(has_memory(static_cast<std::byte*>(large) + 450'000));
+    heap.deallocate(cache, large);
+    heap.deallocate(cache, wall);
+}
+
+TEST_CASE("address_heap: after a huge block, freed blocks lose their pages as before") {
+    heap_of<best> heap{make<best>{.reserve = 64_GiB}};
+    allot::address_cache<> cache;
+    heap.deallocate(heap.allocate(cache, {.size = 40_GiB}));
+    std::vector<void*> blocks;
+    for (int i = 0; i != 1500; ++i) {
+        blocks.push_back(heap.allocate(cache, {.size = 100'000}));
+        REQUIRE(blocks.back() != nullptr);
+        std::memset(blocks.back(), 1, 100'000);
+    }
+    for (void* const each : blocks) heap.deallocate(each);
+    CHECK_FALSE(has_memory(static_cast<std::byte*>(blocks[500]) + 50'000));
+}
+
+TEST_CASE("address_heap: a block stays where it is if its capacity is enough and not much more") {
+    heap_with_slabs heap{};
+    cache_with_slabs cache;
+    for (const std::size_t size : {1U, 17U, 100U, 1024U, 5000U}) {
+        void* const block = heap.allocate(cache, {.size = size});
+        CHECK(heap.reallocate(cache, block, heap.capacity(block)) == block);
+        CHECK(heap.reallocate(cache, block, size) == block);
+        heap.deallocate(cache, block);
+    }
+    void* const block = heap.allocate(cache, {.size = 1024});
+    CHECK(heap.reallocate(cache, block, 100) != block);
+}
+
 TEST_CASE("address_heap: with slabs, threads free the blocks of each other, and a fork uses a spare arena") {
     heap_with_slabs heap{};
     free_across_threads<cache_with_slabs>(heap);
@@ -454,6 +514,16 @@ TEST_CASE("address_heap: with slabs and checks, addresses that no block has are 
         for (void* const each : blocks) heap.deallocate(cache, each);
         CHECK(reported().size() == 2);
     }
+    void* const freed = heap.allocate(cache, {.size = 700});
+    heap.deallocate(cache, freed);
+    decltype(cache) other;
+    heap.deallocate(other, freed);  // the first cache has it
+    CHECK(reported().size() == 1);
+    heap.flush(cache);
+    for (auto* const each : {&cache, &other}) heap.deallocate(*each, freed);  // its slab has it
+    CHECK(reported().size() == 2);
+    for (int i = 0; i != 200; ++i) heap.deallocate(cache, heap.allocate(i % 2 == 0 ? cache : other, {.size = 700}));
+    CHECK(reported().empty());
     auto* const block = static_cast<std::byte*>(heap.allocate(cache, {.size = 100}));
     heap.deallocate(block + 32);  // inside the block
     CHECK(reported().size() == 1);

@@ -11,7 +11,9 @@
 // Freed blocks of at least `discard_from` bytes lose their pages at once. As in glibc, this threshold then rises to
 // twice the size of the block, because a program that frees such a block often allocates the next one. Smaller large
 // blocks count as dirty, and all large holes lose their pages when the dirty bytes exceed sixteen times the first
-// threshold, the current one, and an eighth of the arena.
+// threshold, the current one, and an eighth of the arena. Slabs cannot use the holes of the arena. Before slabs use new
+// pages, the large holes therefore lose theirs if the bytes of freed blocks exceed four times the first threshold and a
+// sixteenth of the arena. An arena of more than 1 GiB counts as one of 1 GiB here.
 //
 // Thread safety: `contains`, `give_back` and the functions of the lock can be called concurrently. The others are
 // called between `enter` and `leave`.
@@ -39,7 +41,7 @@ class alignas(64) heap_shard {
     static constexpr std::size_t word = sizeof(typename Arena::strategy_type::offset_type);
     static constexpr std::size_t large = DiscardFrom / 2;  // smallest block that counts as dirty
     static constexpr std::size_t most_rest = 8 * word;     // a block has fewer bytes beyond those of its request
-    static constexpr std::size_t most_dirty = 16 * DiscardFrom;
+    static constexpr std::size_t most_dirty = 16 * DiscardFrom, most_freed = 4 * DiscardFrom;
     static constexpr std::size_t highest_threshold = std::size_t{1} << 25U;
 
 public:
@@ -91,9 +93,20 @@ public:
         if (end_.load(std::memory_order_relaxed) == 0) [[unlikely]]
             publish();
         note_used(given.address, wanted.size);
+        reuse(wanted.size);
         if (wanted.size >= large) [[unlikely]]
             dirty_ -= wanted.size < dirty_ ? wanted.size : dirty_;
         return given.address;
+    }
+    /// Allocates up to `count` blocks of a slab, and calls `use(address)` with each. Returns their number.
+    template <class Use>
+    std::size_t allocate_in_slab(Source& source, std::size_t number, std::size_t size, std::size_t count,
+                                 Use use) noexcept {
+        const std::size_t before = slabs_.count();
+        const std::size_t given = slabs_.allocate_some(source.slabs, number, size, count, use);
+        if (slabs_.count() != before && freed_ > most_freed + counted_size() / 16) [[unlikely]]
+            discard(large);
+        return given;
     }
     /// Allocates at most `count` small blocks, and calls `use(address)` with each. Returns false on failure.
     template <class Use>
@@ -144,6 +157,7 @@ public:
         const auto held = block_at(arena_, address);
         arena_.deallocate(held);
         if constexpr (discards) {
+            freed_ += held.size;
             if (held.size >= large) [[unlikely]]
                 discard_freed(address, held.size);
         }
@@ -159,7 +173,11 @@ public:
         if (!arena_.resize(held, size)) return false;
         note_used(address, size);
         if constexpr (discards) {
-            if (before >= size + large) dirty_ += before - size;
+            const std::size_t after = block_at(arena_, address).size;
+            if (after < before) freed_ += before - after;
+            else reuse(after - before);
+            if (before >= after + large)
+                discard_freed(raw_pointer::locate(address, after + word), before - after - word);
         }
         return true;
     }
@@ -179,7 +197,7 @@ public:
 
 private:
     std::size_t discard(std::size_t threshold) noexcept {
-        dirty_ = 0;
+        dirty_ = freed_ = 0;
         if constexpr (discards) return discard_holes(arena_, threshold);
         else return 0;
     }
@@ -211,6 +229,12 @@ private:
         const std::size_t end = raw_pointer::position(block) + size + most_rest;
         if (end > fresh_) fresh_ = end;
     }
+    /// Returns the bytes of the arena, at most 1 GiB, so that one huge block does not permanently raise other limits.
+    [[nodiscard]] std::size_t counted_size() const noexcept {
+        constexpr std::size_t most = std::size_t{1} << 30U;
+        return arena_.size() < most ? arena_.size() : most;
+    }
+    ALLOT_INLINE void reuse(std::size_t bytes) noexcept { freed_ -= bytes < freed_ ? bytes : freed_; }
     void zero_by_pages(void* from, std::size_t size) noexcept {
         if constexpr (discards && device_type::discarded_is_zero) {
             const std::size_t page = arena_.device().discard_unit(), at = raw_pointer::position(from);
@@ -228,7 +252,7 @@ private:
         if (size >= discard_from_) {
             discard_pages(arena_.device(), raw_pointer::locate(address, 2 * word), size - 3 * word);
             if (size <= highest_threshold) discard_from_ = 2 * size;
-        } else if ((dirty_ += size) > most_dirty + discard_from_ + arena_.size() / 8) {
+        } else if ((dirty_ += size) > most_dirty + discard_from_ + counted_size() / 8) {
             discard(large);
         }
     }
@@ -240,6 +264,7 @@ private:
     std::atomic<std::size_t> base_{0}, end_{0};  // the addresses that the region can have
     std::size_t fresh_ = 0;                      // the pages from here on were never part of a block
     std::size_t dirty_ = 0, discard_from_ = DiscardFrom;
+    std::size_t freed_ = 0;  // bytes of freed blocks that may have pages
     union {
         char nothing_;
         Arena arena_;
