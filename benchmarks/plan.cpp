@@ -8,6 +8,7 @@
 // and an error ends the program. "greedy by size" is a peer (examples/apps/memory_advisor/rules.hpp) on the same
 // machine in the same run. Times below a second are the best of three.
 #include "graph_orders.hpp"
+#include "plan_in_time.hpp"
 #include "plan_instances.hpp"
 #include "transformers.hpp"
 
@@ -532,6 +533,14 @@ int main(int argc, char** argv) try {
             }
             sums.mean();
         }
+    }
+
+    title("Two memories with half of the fullest step's bytes (target: each plan of 62,185 buffers in 2 s)",
+          "| program | buffers | without copies | cost / bound | effort | beside the steps | time / bound | without "
+          "copies | copies | effort |");
+    for (const std::size_t count : {2'000, 62'185}) {
+        in_time::row("training", in_time::training(count));
+        in_time::row("scattered", in_time::scattered(count));
     }
 
     title("Pages (target: the bound, 60,000 buffers in 20 ms)",

@@ -34,6 +34,7 @@ module;
 #include <allot/inspect/export_vma.hpp>
 #include <allot/inspect/report.hpp>
 #include <allot/inspect/trace.hpp>
+#include <allot/plan/control_flow.hpp>
 #include <allot/plan/graph.hpp>
 #include <allot/plan/order_operators.hpp>
 #include <allot/plan/queued_problem.hpp>
@@ -242,6 +243,7 @@ using allot::failure_plan;
 using allot::fallback;
 using allot::fallback_mark;
 using allot::fallback_metadata;
+using allot::find_lifetimes;
 using allot::finds_blocks_by_address;
 using allot::float16;
 using allot::float32;
@@ -257,6 +259,11 @@ using allot::float8_e4m3fnuz;
 using allot::float8_e5m2;
 using allot::float8_e5m2fnuz;
 using allot::float8_e8m0fnu;
+using allot::flow_error;
+using allot::flow_lifetimes;
+using allot::flow_program;
+using allot::flow_refusal;
+using allot::flow_step;
 using allot::for_each_run;
 using allot::fork;
 using allot::fork_prefix;

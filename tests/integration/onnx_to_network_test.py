@@ -78,6 +78,12 @@ class OnnxToNetwork(unittest.TestCase):
         self.assertTrue(text.endswith("\n"))
         self.assertEqual([line for line in text.splitlines() if not line.startswith("#")], expected)
 
+    def lines_of(self, model):
+        """Returns the lines of the network, with comments."""
+        status, text, errors = self.run_main(self.save(model))
+        self.assertEqual((status, errors), (0, ""))
+        return text.splitlines()
+
     def check_refused(self, model, *words):
         """Checks that the model is rejected with one line that contains these words."""
         status, text, errors = self.run_main(self.save(model))
@@ -216,10 +222,127 @@ class OnnxToNetwork(unittest.TestCase):
             ["network tiny", "tensor 0 3 bool 3 my_input", "tensor 1 2 int4 3 y", "input 0", "output 1",
              "step 0 Mystery 0 -> 1"])
 
-    def test_a_subgraph_is_rejected(self):
-        branch = helper.make_graph([constant("b", 1)], "branch", [], [value("b", 1)])
-        nodes = [node("If", ["x"], ["y"], then_branch=branch, else_branch=branch)]
-        self.check_refused(model(nodes, [value("x", dtype=TensorProto.BOOL)], [value("y", 1)]), "If", "graph inside")
+    def test_the_branches_of_if(self):
+        then = helper.make_graph([node("Relu", ["x"], ["t"]), node("Neg", ["t"], ["r"])], "then", [], [value("r", 4)])
+        other = helper.make_graph([node("Add", ["x", "w"], ["r"])], "else", [], [value("r", 4)])
+        nodes = [node("Abs", ["x"], ["w"]), node("If", ["c"], ["y"], then_branch=then, else_branch=other),
+                 node("Exp", ["y"], ["z"])]
+        self.check(
+            model(nodes, [value("x", 4), value("c", dtype=TensorProto.BOOL)], [value("z", 4)]),
+            ["network tiny", "tensor 0 16 float32 4 x", "tensor 1 1 bool scalar c", "tensor 2 16 float32 4 w",
+             "tensor 3 16 float32 4 y", "tensor 4 16 float32 4 t", "tensor 5 16 float32 4 z", "input 0", "input 1", "output 5",
+             "step 0 Abs 0 -> 2", "step 1 If 1 -> next 2 4", "step 2 Relu 0 -> 4", "step 3 Neg 4 -> 3 next 5",
+             "step 4 Add 0 2 -> 3", "step 5 Exp 3 -> 5"])
+
+    def test_a_branch_that_returns_a_tensor_from_outside_or_a_weight(self):
+        then = helper.make_graph([], "then", [], [value("x", 2)])
+        other = helper.make_graph([constant("k", 1, 2)], "else", [], [value("k", 2)])
+        self.check(
+            model([node("If", ["c"], ["y"], then_branch=then, else_branch=other)],
+                  [value("x", 2), value("c", dtype=TensorProto.BOOL)], [value("y", 2)]),
+            ["network tiny", "tensor 0 8 float32 2 x", "tensor 1 1 bool scalar c", "tensor 2 8 float32 2 y", "input 0",
+             "input 1", "output 2", "step 0 If 1 -> next 1 2", "step 1 Identity 0 -> 2 next 3", "step 2 Identity -> 2"])
+
+    def loop_body(self, nodes, results, shape=(4,)):
+        controls = [value("i", dtype=TensorProto.INT64), value("go", dtype=TensorProto.BOOL)]
+        return helper.make_graph(nodes, "body", [*controls, value("v", *shape)], results)
+
+    def loop(self, body, outputs, count=5):
+        trips = helper.make_tensor("trips", TensorProto.INT64, [], [count])
+        made = model([node("Loop", ["trips", "", "x"], outputs, body=body), node("Neg", [outputs[0]], ["z"])],
+                     [value("x", 4), value("w", 4)], [value("z", 4), *([value("rows", 5, 4)] if outputs[1:] else [])])
+        made.graph.initializer.append(trips)
+        return made
+
+    def test_a_loop(self):
+        body = self.loop_body([node("Add", ["v", "w"], ["t"]), node("Relu", ["t"], ["u"])],
+                              [value("go", dtype=TensorProto.BOOL), value("u", 4)])
+        # The body's last node writes the variable: nothing reads the old one after it.
+        self.check(
+            self.loop(body, ["y"]),
+            ["network tiny", "tensor 0 16 float32 4 x", "tensor 1 16 float32 4 w", "tensor 2 1 bool scalar go",
+             "tensor 3 16 float32 4 v", "tensor 4 16 float32 4 t", "tensor 5 16 float32 4 z", "input 0", "input 1", "output 5",
+             "step 0 Loop 0 -> 2 3 next 1 4", "step 1 Add 3 1 -> 4", "step 2 Relu 4 -> 3",
+             "step 3 Loop 2 3 -> 2 3 next 1 4", "step 4 Neg 3 -> 5"])
+
+    def test_a_loop_that_reads_the_variable_with_its_result(self):
+        body = self.loop_body([node("Add", ["v", "w"], ["u"]), node("Mul", ["u", "v"], ["row"])],
+                              [value("go", dtype=TensorProto.BOOL), value("u", 4), value("row", 4)])
+        self.check(
+            self.loop(body, ["y", "rows"]),
+            ["network tiny", "tensor 0 16 float32 4 x", "tensor 1 16 float32 4 w", "tensor 2 1 bool scalar go",
+             "tensor 3 16 float32 4 v", "tensor 4 80 float32 5x4 rows", "tensor 5 16 float32 4 u", "tensor 6 16 float32 4 row",
+             "tensor 7 16 float32 4 z", "input 0", "input 1", "output 7", "output 4", "step 0 Loop 0 -> 2 3 4 next 1 4",
+             "step 1 Add 3 1 -> 5", "step 2 Mul 5 3 -> 6", "step 3 Loop 2 5 6 4 -> 2 3 4 next 1 4", "step 4 Neg 3 -> 7"])
+
+    def test_branches_at_the_end_of_a_loop(self):
+        then = helper.make_graph([node("Relu", ["v"], ["r"])], "then", [], [value("r", 4)])
+        other = helper.make_graph([node("Neg", ["v"], ["r"])], "else", [], [value("r", 4)])
+        body = self.loop_body([node("If", ["go"], ["u"], then_branch=then, else_branch=other)],
+                              [value("go", dtype=TensorProto.BOOL), value("u", 4)])
+        steps = [line for line in self.lines_of(self.loop(body, ["y"])) if line.startswith("step")]
+        self.assertEqual(steps, ["step 0 Loop 0 -> 2 3 next 1 5", "step 1 If 2 -> next 2 3", "step 2 Relu 3 -> 4 next 4",
+                                 "step 3 Neg 3 -> 4", "step 4 Loop 2 4 -> 2 3 next 1 5", "step 5 Neg 3 -> 5"])
+
+    def test_a_loop_at_the_end_of_a_branch(self):
+        body = self.loop_body([node("Relu", ["v"], ["u"])], [value("go", dtype=TensorProto.BOOL), value("u", 4)])
+        inside = node("Loop", ["trips", "", "x"], ["r"], body=body)
+        then = helper.make_graph([inside], "then", [], [value("r", 4)])
+        other = helper.make_graph([node("Neg", ["x"], ["s"])], "else", [], [value("s", 4)])
+        made = model([node("If", ["c"], ["y"], then_branch=then, else_branch=other), node("Abs", ["y"], ["z"])],
+                     [value("x", 4), value("c", dtype=TensorProto.BOOL)], [value("z", 4)])
+        made.graph.initializer.append(helper.make_tensor("trips", TensorProto.INT64, [], [3]))
+        steps = [line for line in self.lines_of(made) if line.startswith("step")]
+        self.assertEqual(steps, ["step 0 If 1 -> next 1 5", "step 1 Loop 0 -> 3 4 next 2 4", "step 2 Relu 4 -> 5",
+                                 "step 3 Loop 3 5 -> 3 4 next 2 4", "step 4 Identity 4 -> 2 next 6", "step 5 Neg 0 -> 2",
+                                 "step 6 Abs 2 -> 6"])
+
+    def test_a_scan(self):
+        body = helper.make_graph([node("Add", ["v", "e"], ["u"]), node("Neg", ["u"], ["row"])], "body",
+                                 [value("v", 4), value("e", 4)], [value("u", 4), value("row", 4)])
+        self.check(
+            model([node("Scan", ["x", "all"], ["y", "rows"], body=body, num_scan_inputs=1)],
+                  [value("x", 4), value("all", 6, 4)], [value("y", 4), value("rows", 6, 4)]),
+            ["network tiny", "tensor 0 16 float32 4 x", "tensor 1 96 float32 6x4 all", "tensor 2 16 float32 4 v",
+             "tensor 3 96 float32 6x4 rows", "tensor 4 16 float32 4 e", "tensor 5 16 float32 4 u", "tensor 6 16 float32 4 row",
+             "input 0", "input 1", "output 2", "output 3", "step 0 Scan 1 0 -> 2 3 next 1 5", "step 1 Scan 1 -> 4",
+             "step 2 Add 2 4 -> 5", "step 3 Neg 5 -> 6", "step 4 Scan 1 5 6 3 -> 2 3 next 1 5"])
+
+    def test_graphs_inside_operators_that_are_rejected(self):
+        grown = self.loop_body([node("Concat", ["v", "w"], ["u"], axis=0)],
+                               [value("go", dtype=TensorProto.BOOL), helper.make_tensor_value_info("u", FLOAT, None)])
+        self.check_refused(self.loop(grown, ["y"]), "the size of 'v' changes in the loop")
+        part = helper.make_graph([node("Neg", ["a"], ["b"])], "part", [value("a", 4)], [value("b", 4)])
+        self.check_refused(model([node("Mystery", ["x"], ["y"], body=part, domain="com.example")], [value("x", 4)],
+                                 [value("y", 4)]), "Mystery", "graph inside")
+        rows = self.loop_body([node("Add", ["v", "w"], ["u"])], [value("go", dtype=TensorProto.BOOL), value("u", 4),
+                                                                value("u", 4)])
+        unknown = model([node("Loop", ["n", "", "x"], ["y", "rows"], body=rows)],
+                        [value("x", 4), value("w", 4), value("n", dtype=TensorProto.INT64)], [value("y", 4),
+                         helper.make_tensor_value_info("rows", FLOAT, None)])
+        self.check_refused(unknown, "rows", "--shape rows=")
+
+    def test_shape_of_a_tensor_inside_a_loop(self):
+        body = self.loop_body([node("Mystery", ["v"], ["t"], domain="com.example"), node("Add", ["t", "w"], ["u"])],
+                              [value("go", dtype=TensorProto.BOOL), value("u", 4)])
+        body.value_info.add().CopyFrom(helper.make_tensor_value_info("t", FLOAT, None))
+        made = self.loop(body, ["y"])
+        self.check_refused(made, "'t'", "--shape t=")
+        status, text, errors = self.run_main("--shape", "t=4", self.save(made))
+        self.assertEqual((status, errors), (0, ""))
+        self.assertIn("16 float32 4 t\n", text)
+        status, _, errors = self.run_main("--shape", "q=3x4", self.save(made))
+        self.assertEqual(status, 1)
+        self.assertIn("--shape names 'q', which is no tensor of the graph", errors)
+
+    def test_the_summary_of_branches(self):
+        then = helper.make_graph([node("Relu", ["x"], ["r"])], "then", [], [value("r", 4)])
+        other = helper.make_graph([node("Neg", ["x"], ["r"])], "else", [], [value("r", 4)])
+        made = model([node("If", ["c"], ["y"], then_branch=then, else_branch=other)],
+                     [value("x", 4), value("c", dtype=TensorProto.BOOL)], [value("y", 4)])
+        status, _, complaint = self.run_main("--summary", self.save(made))
+        self.assertEqual((status, complaint),
+                         (0, "tiny: 3 steps, 3 tensors, 33 bytes in total, at most 32 bytes live\n"))
 
     def with_functions(self, nodes, *functions):
         made = model(nodes, [value("x", 2, 3)], [value("y", 2, 3)])

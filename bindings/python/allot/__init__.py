@@ -23,8 +23,8 @@ from allot._allot import (
     TraceWriter,
     replay,
 )
-from allot._planner import plan, plan_moves, plan_pages, replan, replan_at, validate
-from allot._plans import Copy, MemoriesPlan, MovesPlan, PagesPlan, Piece, Plan, UpdatedPlan
+from allot._planner import plan, plan_moves, plan_pages, plan_timed, replan, replan_at, validate
+from allot._plans import Copy, MemoriesPlan, MovesPlan, PagesPlan, Piece, Plan, TimedCopy, TimedPlan, UpdatedPlan
 from allot._tables import Access, Buffer, Memory
 
 __all__ = [
@@ -48,12 +48,15 @@ __all__ = [
     "PlanError",
     "Snapshot",
     "Tensor",
+    "TimedCopy",
+    "TimedPlan",
     "Trace",
     "TraceWriter",
     "UpdatedPlan",
     "plan",
     "plan_moves",
     "plan_pages",
+    "plan_timed",
     "replan",
     "replan_at",
     "replay",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, overload
 
 from allot import _allot
-from allot._plans import MemoriesPlan, MovesPlan, PagesPlan, Plan, UpdatedPlan
+from allot._plans import MemoriesPlan, MovesPlan, PagesPlan, Plan, TimedPlan, UpdatedPlan
 from allot._tables import (
     UNLIMITED,
     Access,
@@ -122,6 +122,11 @@ def plan(buffers: Buffers, *, capacity: int | None = None, memories: Memories | 
     return MemoriesPlan(_allot.plan_memories(given, memories_of(memories), used, may, limit, time, watch))
 
 
+def _accesses(accesses: Iterable[Access | tuple[Any, ...]], buffers: int) -> list[tuple[int, int, bool]]:
+    used = [Access(*each) for each in tuples(accesses, "accesses", "an Access", 2, 3)]
+    return [(index(each.buffer, buffers, "accesses"), step_of(each.step, "accesses"), bool(each.writes)) for each in used]
+
+
 def plan_moves(buffers: Buffers, accesses: Iterable[Access | tuple[Any, ...]], *, memories: Memories,
                allowed: Sequence[int] | None = None, revivals: Revivals = (), fixed: Mapping[int, int] = {},
                together: Pairs = (), apart: Pairs = (), effort: int | None = None, seconds: float | None = None,
@@ -146,10 +151,36 @@ def plan_moves(buffers: Buffers, accesses: Iterable[Access | tuple[Any, ...]], *
     at its last step to keep its contents until then. The other arguments are those of `plan`.
     """
     given = table(buffers, revivals, fixed, together, apart)
-    used = [Access(*each) for each in tuples(accesses, "accesses", "an Access", 2, 3)]
-    checked = [(index(each.buffer, len(given), "accesses"), step_of(each.step, "accesses"), bool(each.writes))
-               for each in used]
-    return MovesPlan(_allot.plan_moves(given, checked, memories_of(memories), each_number(allowed, "allowed", len(given)),
+    return MovesPlan(_allot.plan_moves(given, _accesses(accesses, len(given)), memories_of(memories), each_number(allowed, "allowed", len(given)),
+                                       150_000 if effort is None else number(effort, "effort"), _seconds(seconds),
+                                       _watch(progress)))
+
+
+def plan_timed(buffers: Buffers, accesses: Iterable[Access | tuple[Any, ...]], durations: Iterable[int], *,
+               memories: Memories, copy_cost: int, latency: int = 0, allowed: Sequence[int] | None = None,
+               revivals: Revivals = (), fixed: Mapping[int, int] = {}, together: Pairs = (), apart: Pairs = (),
+               effort: int | None = None, seconds: float | None = None, progress: Progress | None = None) -> TimedPlan:
+    """Plans several memories, fastest first, for the least time, with copies that run beside the steps.
+
+    `durations` has the time of each step from step 0. A step takes it, or the time of its accesses if that is longer: the
+    bytes times the cost of their memory. A copy takes `latency` and the bytes times `copy_cost`. The unit of all times is
+    a tick of any length.
+
+    >>> import allot
+    >>> made = allot.plan_timed(
+    ...     [(400, 0, 4), (400, 0, 4), (400, 0, 4), (400, 0, 4)],
+    ...     [(0, 0), (0, 0), (1, 1), (1, 1), (2, 2), (2, 2), (3, 3), (3, 3)], [5000, 5000, 5000, 5000],
+    ...     memories=[allot.Memory(1000, cost=1), allot.Memory(cost=10)], copy_cost=10)
+    >>> made
+    <TimedPlan of 6 pieces and 2 copies: optimal, elapsed 20000, 26000 without copies, lower bound 20000>
+
+    The contents, and the buffers that do not move, are those of `plan_moves`. The other arguments are those of `plan`.
+    """
+    given = table(buffers, revivals, fixed, together, apart)
+    times = [number(each, "durations") for each in iterable(durations, "durations", "a list of integers")]
+    return TimedPlan(_allot.plan_timed(given, _accesses(accesses, len(given)), memories_of(memories), times,
+                                       number(copy_cost, "copy_cost"), number(latency, "latency"),
+                                       each_number(allowed, "allowed", len(given)),
                                        150_000 if effort is None else number(effort, "effort"), _seconds(seconds),
                                        _watch(progress)))
 

@@ -29,10 +29,24 @@ class Copy(NamedTuple):
     size: int
 
 
+class TimedCopy(NamedTuple):
+    """A copy of a whole buffer between two of its pieces, which runs beside the steps from `begin` up to `end`.
+
+    It is submitted when step `begin` could begin. Step `end` waits for it.
+    """
+
+    buffer: int
+    begin: int
+    end: int
+    source: int
+    target: int
+
+
 class _Made:
     """The results of all planners."""
 
-    _made: _allot.PlanOfOne | _allot.UpdatedPlan | _allot.PlanInPages | _allot.PlanOfSeveral | _allot.PlanWithMoves
+    _made: (_allot.PlanOfOne | _allot.UpdatedPlan | _allot.PlanInPages | _allot.PlanOfSeveral | _allot.PlanWithMoves
+            | _allot.PlanInTime)
 
     @property
     def status(self) -> str:
@@ -148,7 +162,7 @@ class PagesPlan(_OneMemory):
 
 
 class _SeveralMemories(_Made):
-    _made: _allot.PlanOfSeveral | _allot.PlanWithMoves
+    _made: _allot.PlanOfSeveral | _allot.PlanWithMoves | _allot.PlanInTime
 
     @property
     def peaks(self) -> list[int]:
@@ -262,3 +276,51 @@ class MovesPlan(_SeveralMemories):
     def __repr__(self) -> str:
         return (f"<MovesPlan of {len(self._made.pieces)} pieces and {len(self._made.copies)} copies: {self.status}, "
                 f"cost {self.cost}, {self.whole_cost} without moves, lower bound {self.bound}>")
+
+
+class TimedPlan(_SeveralMemories):
+    """The places of buffers that move between memories while steps run, and the copies."""
+
+    _made: _allot.PlanInTime
+
+    def __init__(self, made: _allot.PlanInTime) -> None:
+        self._made = made
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """The pieces of all buffers, ordered by buffer. The first piece of a buffer holds its first contents."""
+        return [Piece(*each) for each in self._made.pieces]
+
+    @property
+    def copies(self) -> list[TimedCopy]:
+        """The copies in the order of their queue. Their sources and targets are indices of pieces."""
+        return [TimedCopy(*each) for each in self._made.copies]
+
+    @property
+    def piece_of(self) -> list[int]:
+        """The index of the piece that each access uses."""
+        return self._made.piece_of
+
+    @property
+    def elapsed(self) -> int:
+        """The time from the first step to the end of the last step and copy, in ticks. `bound` is a lower bound of it."""
+        return self._made.cost
+
+    @property
+    def whole_elapsed(self) -> int:
+        """The elapsed time of the plan without copies."""
+        return self._made.whole_elapsed
+
+    @property
+    def waited(self) -> int:
+        """The time that steps wait for copies."""
+        return self._made.waited
+
+    @property
+    def copied(self) -> int:
+        """The bytes of all copies."""
+        return self._made.copied
+
+    def __repr__(self) -> str:
+        return (f"<TimedPlan of {len(self._made.pieces)} pieces and {len(self._made.copies)} copies: {self.status}, "
+                f"elapsed {self.elapsed}, {self.whole_elapsed} without copies, lower bound {self.bound}>")

@@ -3,6 +3,7 @@
 #include "planner.hpp"
 
 #include <allot/plan/moves.hpp>
+#include <allot/plan/timed.hpp>
 
 namespace allot_python {
 
@@ -10,6 +11,7 @@ namespace {
 
 using spread = planned<allot::memories_plan>;
 using moves = planned<allot::moves_plan>;
+using timed = planned<allot::timed_plan>;
 using memory = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
 
 constexpr const char* too_large = "the sum of the sizes or of the costs exceeds 58 bits";
@@ -32,34 +34,65 @@ spread plan_memories(const table& of, const std::vector<memory>& given, const st
     return made;
 }
 
-/// Plans moves once, or with more and more effort until the time is up.
-template <class Watch>
-allot::result<allot::moves_plan, allot::plan_error> moves_in_time(const allot::moves_problem& problem,
-                                                                  std::uint64_t effort, bool is_limited, Watch watch) {
+std::uint64_t cost_of(const allot::memories_plan& made) { return made.cost; }
+std::uint64_t cost_of(const allot::moves_plan& made) { return made.cost; }
+std::uint64_t cost_of(const allot::timed_plan& made) { return made.elapsed; }
+
+/// Plans with `plan(options)` once, or with more and more effort until the time is up.
+template <class Plan, class Watch>
+auto plan_in_time(std::uint64_t effort, bool is_limited, Watch watch, Plan plan) {
     constexpr std::uint64_t most_effort = std::uint64_t{1} << 60;
-    auto best = allot::plan_moves(problem, {.effort = effort}, watch);
+    auto best = plan(allot::memories_options{.effort = effort});
     if (!best) return best;
     const auto is_proved = [&] {
         return best->status == allot::plan_status::optimal || best->status == allot::plan_status::infeasible;
     };
     for (; is_limited && !is_proved() && effort < most_effort; effort *= 4) {
-        if (watch(allot::memories_progress{best->cost, best->unplaced, best->bound})) break;
-        auto next = allot::plan_moves(problem, {.effort = effort * 4}, watch);
+        if (watch(allot::memories_progress{cost_of(*best), best->unplaced, best->bound})) break;
+        auto next = plan(allot::memories_options{.effort = effort * 4});
         if (!next) break;
-        if (std::pair{next->unplaced, next->cost} < std::pair{best->unplaced, best->cost}) best = std::move(next);
+        if (std::pair{next->unplaced, cost_of(*next)} < std::pair{best->unplaced, cost_of(*best)})
+            best = std::move(next);
     }
     return best;
 }
 
-moves plan_moves(const table& of, const std::vector<std::tuple<std::size_t, std::int64_t, bool>>& used,
-                 const std::vector<memory>& given, const std::vector<std::uint64_t>& allowed, std::uint64_t effort,
-                 std::optional<double> seconds, progress called) {
+using access_list = std::vector<std::tuple<std::size_t, std::int64_t, bool>>;
+
+std::vector<allot::plan_access> accesses_of(const access_list& used) {
+    std::vector<allot::plan_access> made;
+    for (const auto& [buffer, step, writes] : used) made.push_back({buffer, step, writes});
+    return made;
+}
+
+moves plan_moves(const table& of, const access_list& used, const std::vector<memory>& given,
+                 const std::vector<std::uint64_t>& allowed, std::uint64_t effort, std::optional<double> seconds,
+                 progress called) {
     std::vector<allot::plan_memory> memories = memories_of(given);
-    std::vector<allot::plan_access> accesses;
-    for (const auto& [buffer, step, writes] : used) accesses.push_back({buffer, step, writes});
+    const std::vector<allot::plan_access> accesses = accesses_of(used);
     moves made =
         run_planner(of, seconds, std::move(called), too_large, [&](const allot::plan_problem& problem, auto watch) {
-            return moves_in_time({{problem, memories, {}, allowed}, accesses}, effort, seconds.has_value(), watch);
+            const allot::moves_problem all{{problem, memories, {}, allowed}, accesses};
+            return plan_in_time(effort, seconds.has_value(), watch, [&](const allot::memories_options& options) {
+                return allot::plan_moves(all, options, watch);
+            });
+        });
+    made.memories = std::move(memories);
+    return made;
+}
+
+timed plan_timed(const table& of, const access_list& used, const std::vector<memory>& given,
+                 const std::vector<std::uint64_t>& durations, std::uint64_t copy_cost, std::uint64_t latency,
+                 const std::vector<std::uint64_t>& allowed, std::uint64_t effort, std::optional<double> seconds,
+                 progress called) {
+    std::vector<allot::plan_memory> memories = memories_of(given);
+    const std::vector<allot::plan_access> accesses = accesses_of(used);
+    timed made =
+        run_planner(of, seconds, std::move(called), too_large, [&](const allot::plan_problem& problem, auto watch) {
+            const allot::timed_problem all{{{problem, memories, {}, allowed}, accesses}, durations, copy_cost, latency};
+            return plan_in_time(effort, seconds.has_value(), watch, [&](const allot::memories_options& options) {
+                return allot::plan_timed(all, options, watch);
+            });
         });
     made.memories = std::move(memories);
     return made;
@@ -81,11 +114,12 @@ std::string picture_in(const planned<Made>& self, planner::input shown,
         shown.memory_of[i] = places[i].memory;
         made.offsets.push_back(places[i].offset);
     }
-    made.cost = planner::spread_cost{self.made.cost, self.made.bound};
+    made.cost = planner::spread_cost{cost_of(self.made), self.made.bound};
     return picture_of(shown, std::move(plans), std::move(made));
 }
 std::string picture(const spread& self) { return picture_in(self, self.of.shown(), self.made.places); }
-std::string picture_of_moves(const moves& self) {
+template <class Made>
+std::string picture_of_pieces(const planned<Made>& self) {
     const planner::input all = self.of.shown();
     planner::input shown{.path = all.path};
     shown.memories.clear();
@@ -125,10 +159,27 @@ nb::class_<planned<Made>> bind_several(nb::module_& m, const char* name) {
     return bind_result<Made>(m, name)
         .def_prop_ro("peaks", list_of<result>(needs, [](const allot::memory_needs& each) { return each.peak; }))
         .def_prop_ro("alignments", list_of<result>(needs, [](const allot::memory_needs& each) { return each.align; }))
-        .def_prop_ro("cost", [](const result& self) { return self.made.cost; })
-        .def_prop_ro("spilled", [](const result& self) { return self.made.spilled; })
+        .def_prop_ro("cost", [](const result& self) { return cost_of(self.made); })
         .def_prop_ro("unplaced", [](const result& self) { return self.made.unplaced; })
         .def_prop_ro("fits", [](const result& self) { return self.made.unplaced == 0; });
+}
+
+/// Defines the properties of a plan with pieces and copies. `copy(element)` returns the values of a copy.
+template <class Made, class Copy>
+nb::class_<planned<Made>> bind_pieces(nb::module_& m, const char* name, Copy copy) {
+    using result = planned<Made>;
+    const auto pieces = [](const result& self) -> auto& { return self.made.pieces; };
+    const auto copies = [](const result& self) -> auto& { return self.made.copies; };
+    return bind_several<Made>(m, name)
+        .def_prop_ro("pieces", list_of<result>(pieces,
+                                               [](const allot::plan_piece& each) {
+                                                   return std::tuple{each.buffer, each.live.from, each.live.until,
+                                                                     memory_in(each.place), offset_in(each.place)};
+                                               }))
+        .def_prop_ro("copies", list_of<result>(copies, copy))
+        .def_prop_ro("piece_of", [](const result& self) { return self.made.piece_of; })
+        .def_prop_ro("copied", [](const result& self) { return self.made.copied; })
+        .def("svg", &picture_of_pieces<Made>);
 }
 
 }  // namespace
@@ -138,29 +189,26 @@ void bind_memories_planner(nb::module_& m) {
     bind_several<allot::memories_plan>(m, "PlanOfSeveral")
         .def_prop_ro("offsets", list_of<spread>(places, offset_in))
         .def_prop_ro("memories", list_of<spread>(places, memory_in))
+        .def_prop_ro("spilled", [](const spread& self) { return self.made.spilled; })
         .def_prop_ro("step", [](const spread& self) { return self.made.step; })
         .def("svg", &picture);
-    const auto pieces = [](const moves& self) -> auto& { return self.made.pieces; };
-    const auto copies = [](const moves& self) -> auto& { return self.made.copies; };
-    bind_several<allot::moves_plan>(m, "PlanWithMoves")
-        .def_prop_ro("pieces", list_of<moves>(pieces,
-                                              [](const allot::plan_piece& each) {
-                                                  return std::tuple{each.buffer, each.live.from, each.live.until,
-                                                                    memory_in(each.place), offset_in(each.place)};
-                                              }))
-        .def_prop_ro("copies", list_of<moves>(copies,
-                                              [](const allot::plan_copy& each) {
-                                                  return std::tuple{each.buffer, each.step, each.after,
-                                                                    each.from,   each.to,   each.size};
-                                              }))
-        .def_prop_ro("piece_of", [](const moves& self) { return self.made.piece_of; })
-        .def_prop_ro("whole_cost", [](const moves& self) { return self.made.whole_cost; })
-        .def_prop_ro("copied", [](const moves& self) { return self.made.copied; })
-        .def("svg", &picture_of_moves);
+    bind_pieces<allot::moves_plan>(m, "PlanWithMoves", [](const allot::plan_copy& each) {
+        return std::tuple{each.buffer, each.step, each.after, each.from, each.to, each.size};
+    }).def_prop_ro("spilled", [](const moves& self) {
+          return self.made.spilled;
+      }).def_prop_ro("whole_cost", [](const moves& self) { return self.made.whole_cost; });
+    bind_pieces<allot::timed_plan>(m, "PlanInTime", [](const allot::timed_copy& each) {
+        return std::tuple{each.buffer, each.begin, each.end, each.from, each.to};
+    }).def_prop_ro("waited", [](const timed& self) {
+          return self.made.waited;
+      }).def_prop_ro("whole_elapsed", [](const timed& self) { return self.made.whole_elapsed; });
     m.def("plan_memories", &plan_memories, nb::arg("table"), nb::arg("memories"), nb::arg("uses"), nb::arg("allowed"),
           nb::arg("effort"), nb::arg("seconds").none(), nb::arg("progress").none());
     m.def("plan_moves", &plan_moves, nb::arg("table"), nb::arg("accesses"), nb::arg("memories"), nb::arg("allowed"),
           nb::arg("effort"), nb::arg("seconds").none(), nb::arg("progress").none());
+    m.def("plan_timed", &plan_timed, nb::arg("table"), nb::arg("accesses"), nb::arg("memories"), nb::arg("durations"),
+          nb::arg("copy_cost"), nb::arg("latency"), nb::arg("allowed"), nb::arg("effort"), nb::arg("seconds").none(),
+          nb::arg("progress").none());
 }
 
 }  // namespace allot_python

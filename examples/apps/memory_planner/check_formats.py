@@ -341,10 +341,10 @@ class Content(Formats):
 class Json(Formats):
     SAMPLE = HERE / "samples" / "problem.json"
 
-    def validate(self, made):
+    def validate(self, made, by="plan.schema.json"):
         if jsonschema is None:
             return print("skipped: jsonschema is not installed, so the schema is not checked")
-        schema = json.loads((HERE / "plan.schema.json").read_text(encoding="utf-8"))
+        schema = json.loads((HERE / by).read_text(encoding="utf-8"))
         jsonschema.Draft202012Validator.check_schema(schema)
         return jsonschema.validate(made, schema, cls=jsonschema.Draft202012Validator)
 
@@ -366,6 +366,60 @@ class Json(Formats):
         self.assertNotEqual(placed["state"], placed["copy"])
         self.run_it("--out", str(self.folder / "again.json"), str(out))
         self.assertEqual(json.loads((self.folder / "again.json").read_text()), plan)
+
+    def elapsed(self, problem, rows, copies):
+        """The time of a plan: steps one after the other, and copies in a queue beside them."""
+        costs = {each["name"]: each.get("cost", at) for at, each in enumerate(problem["memories"])}
+        sizes = {each["id"]: each["size"] for each in problem["buffers"]}
+        moved = {copy[end] for copy in copies for end in ("from", "to")}
+        now = queue = 0
+        for step, duration in enumerate(problem["durations"]):
+            for copy in [copy for copy in copies if copy["begin"] == step]:
+                queue = copy["done"] = max(queue, now) + problem["copy"].get("latency", 0) + problem["copy"]["cost"] * copy["bytes"]
+            now = max([now] + [copy["done"] for copy in copies if copy["end"] == step])
+            accesses = 0
+            for access in [access for access in problem["accesses"] if access["step"] == step]:
+                here = [at for at, row in enumerate(rows) if row["id"] == access["buffer"]
+                        and int(row["lower"]) <= step < int(row["upper"])]
+                filled = [at for at in here if not any(copy["to"] == at and step < copy["end"] for copy in copies)]
+                # A piece that is copied elsewhere may live longer than its last access: the copy reads it.
+                accesses += sizes[access["buffer"]] * min(costs[rows[at]["memory"]] for at in filled)
+            now += max(duration, accesses)
+        self.assertLessEqual(moved, set(range(len(rows))))
+        return max(now, queue)
+
+    def test_copies_beside_the_steps(self):
+        path, out = HERE / "samples" / "prefetch.json", str(self.folder / "out.csv")
+        problem = json.loads(path.read_text(encoding="utf-8"))
+        done = self.run_it("--moves", "--json", "--out", out, str(path))
+        told, rows = json.loads(done.stdout), self.rows(out)
+        self.validate(problem)
+        self.validate(told, "report.schema.json")
+        # The weights leave the chip during step 2, which takes 9,000 ticks, and return during step 7. Each copy takes 6,050.
+        self.assertEqual([(r["lower"], r["upper"], r["memory"]) for r in rows if r["id"] == "activations"], [("3", "7", "chip")])
+        self.assertEqual([r["memory"] for r in rows if r["id"] == "weights"], ["chip", "outside", "chip"])
+        self.assertEqual((told["copied"], told["waited"], len(told["copies"])), (1200, 0, 2))
+        steps = 600 + 600 + 9000 + 800 + 100 + 100 + 800 + 7000 + 900 + 600
+        self.assertEqual((told["cost"], told["lower_bound_of_cost"], told["status"]), (steps, steps, "optimal"))
+        self.assertEqual(told["cost_without_moves"], steps + 800 * 9 * 2)  # the activations are outside
+        self.assertEqual(self.elapsed(problem, rows, told["copies"]), steps)
+        self.assertIn(f"; 2 copies of 1,200 bytes, for which steps wait 0 ticks; ticks {steps:,}, lower bound {steps:,} ", done.stderr)
+
+        problem["copy"] = {"cost": 20}  # a copy takes 12,000 ticks, longer than the step
+        changed = self.folder / "changed.json"
+        changed.write_text(json.dumps(problem), encoding="utf-8")
+        told = json.loads(self.run_it("--moves", "--json", "--out", out, str(changed)).stdout)
+        self.assertEqual(self.elapsed(problem, self.rows(out), told["copies"]), told["cost"])
+        self.assertLess(told["cost"], told["cost_without_moves"])
+        self.assertLessEqual(told["lower_bound_of_cost"], told["cost"])
+
+        for key, value, mistake in [("durations", [1, -1], "not an integer of 0 or more"), ("durations", [1], "buffer"),
+                                    ("copy", {"latency": 1}, '"cost" is missing'), ("copy", {"cost": 1, "speed": 1}, '"speed" is unknown')]:
+            changed.write_text(json.dumps(problem | {key: value}), encoding="utf-8")
+            self.assertIn(mistake, self.run_it("--moves", str(changed), exits_with=2).stderr)
+        del problem["durations"]
+        changed.write_text(json.dumps(problem), encoding="utf-8")
+        self.assertIn('"copy" without "durations"', self.run_it("--moves", str(changed), exits_with=2).stderr)
 
     def test_every_format_becomes_json(self):
         out = self.folder / "plan.json"
@@ -438,6 +492,77 @@ class Json(Formats):
             self.assertRegex(done.stderr, r"^\S+damaged.pte: [^\n]+\n$")
 
 
+class Queues(Formats):
+    """Problems in JSON whose operators run on several queues."""
+
+    TWO = {"buffers": [{"id": "a", "size": 512}, {"id": "b", "size": 512}, {"id": "c", "size": 256, "alignment": 64}],
+           "operators": [{"queue": "copy", "uses": ["a"]}, {"queue": "compute", "uses": ["b"]}, {"queue": "copy", "uses": ["a"]},
+                         {"queue": "compute", "uses": ["c"], "after": [0]}]}
+
+    def problem(self, change=lambda whole: None):
+        whole = copy.deepcopy(self.TWO)
+        change(whole)
+        return self.file("queues.json", json.dumps(whole, indent=1))
+
+    def test_buffers_share_bytes_only_if_their_uses_are_ordered(self):
+        Json.validate(self, self.TWO)
+        told, rows = self.plan(self.problem())
+        self.assertEqual((told["peak"], told["status"]), (1024, "optimal"))  # c has bytes of b: their queue orders them
+        self.assertEqual([(row["id"], row["lower"], row["upper"]) for row in rows], [("a", "0", "3"), ("b", "1", "2"), ("c", "3", "4")])
+        last = lambda whole: whole["operators"][3].update(after=[2])  # noqa: E731
+        self.assertEqual(self.plan(self.problem(last))[0]["peak"], 1024)
+        alone = lambda whole: whole["operators"][3].update(queue="third", after=[])  # noqa: E731
+        self.assertEqual(self.plan(self.problem(alone))[0]["peak"], 1280)
+
+    def test_why_no_plan_fits(self):
+        done = self.run_it("--capacity", "1000", self.problem(), exits_with=1)
+        self.assertIn("these buffers can be in use at the same time, and have 24 bytes more than the capacity of 1,000: "
+                      "a (512 bytes), b (512 bytes)\n", done.stdout)
+
+    def test_random_operators(self):
+        chance = random.Random(3)
+        for _ in range(20):
+            count = chance.randrange(4, 30)
+            operators = [{"queue": f"q{chance.randrange(3)}", "uses": [],
+                          "after": chance.sample(range(now), min(now, chance.randrange(3)))} for now in range(count)]
+            buffers = [{"id": f"b{i}", "size": chance.randrange(1, 500)} for i in range(chance.randrange(2, 25))]
+            for each in buffers:
+                for now in chance.sample(range(count), min(count, chance.randrange(1, 3))):
+                    operators[now]["uses"].append(each["id"])
+            told, rows = self.plan(self.file("q.json", json.dumps({"buffers": buffers, "operators": operators})))
+            before = []  # of each operator: those that have surely ended
+            for now, each in enumerate(operators):
+                direct = set(each["after"]) | {i for i in range(now) if operators[i]["queue"] == each["queue"]}
+                before.append(direct.union(*(before[i] for i in direct)))
+            uses = {b["id"]: [now for now, each in enumerate(operators) if b["id"] in each["uses"]] for b in buffers}
+            ordered = lambda a, b: all(x in before[y] for x in uses[a] for y in uses[b])  # noqa: E731
+            for one in rows:
+                self.assertLessEqual(int(one["offset"]) + int(one["size"]), told["peak"])
+                for other in rows:
+                    apart = (int(one["offset"]) >= int(other["offset"]) + int(other["size"])
+                             or int(other["offset"]) >= int(one["offset"]) + int(one["size"]))
+                    self.assertTrue(one is other or apart or ordered(one["id"], other["id"]) or ordered(other["id"], one["id"]))
+
+    def test_what_is_refused(self):
+        def operator(**fields):
+            return lambda whole: whole["operators"][1].update(fields)
+
+        for change, reason in [
+            (operator(after=[1]), '"after" contains 1, which is not the position of an earlier operator'),
+            (operator(after=["a"]), '"after" contains "a", which is not the position of an earlier operator'),
+            (operator(uses=["x"]), 'unknown buffer "x"'),
+            (operator(uses=[]), 'no operator uses the buffer "b"'),
+            (operator(colour=1), '"colour" is unknown'),
+            (lambda whole: whole["buffers"][0].update(live=[[0, 1]]), '"live" is unknown'),
+            (lambda whole: whole.update(apart=[["a", "b"]]), '"operators" cannot be used with "apart"'),
+            (lambda whole: whole.update(operators=[{"queue": f"q{i}", "uses": ["a", "b", "c"]} for i in range(65)]),
+             "the file has more than 64 queues")]:
+            self.assertRegex(self.run_it(self.problem(change), exits_with=2).stderr, r"queues\.json:\d+: " + re.escape(reason) + r"\n$")
+        for option in (["--pages", "64"], ["--memory", "a:1000", "--memory", "b:1000"], ["--out", str(self.folder / "plan.json")],
+                       ["--certificate", str(self.folder / "proof.json")]):
+            self.assertIn("has several queues", self.run_it(*option, self.problem(), exits_with=2).stderr)
+
+
 class Graphs(Formats):
     """Two branches, and a concatenation of their results."""
 
@@ -496,19 +621,173 @@ step 6 Flatten 6 -> 7
         self.assertNotEqual(*steps)
         self.assertEqual(sorted(steps[0]), sorted(steps[1]))
 
+    # b is live beside the large tensor only because step 3 reads it again. Step 0 reads and writes 510 of 2,795 bytes.
+    TWICE = """network twice
+tensor 0 10 u8 10 x
+tensor 1 500 u8 500 b
+tensor 2 20 u8 20 c
+tensor 3 600 u8 600 large
+tensor 4 20 u8 20 d
+tensor 5 5 u8 5 y
+input 0
+output 5
+step 0 Conv 0 -> 1
+step 1 Conv 1 -> 2
+step 2 Conv 2 -> 3
+step 3 Conv 3 -> 4
+step 4 Conv 1 4 -> 5
+"""
+
+    def test_a_repeated_operator(self):
+        self.assertEqual(self.peaks(self.TWICE), 500 + 20 + 600)
+        self.assertEqual(self.peaks(self.TWICE, "--recompute", "10"), 500 + 20 + 600)  # 510 bytes are above 10 %
+        out = self.folder / "out.network"
+        path = self.file("two.network", self.TWICE)
+        told = json.loads(self.run_it("--json", "--recompute", "30", "--out", str(out), path).stdout)
+        self.assertEqual((told["peak"], told["given_bound"], told["buffers"]), (10 + 20 + 600, 1120, 7))
+        again = json.loads(self.run_it("--json", str(out)).stdout)
+        self.assertEqual(again["peak"], told["peak"])
+        steps = [line.split(" ", 2)[2] for line in out.read_text().splitlines() if line.startswith("step")]
+        self.assertEqual(steps, ["Conv 0 -> 1", "Conv 1 -> 2", "Conv 2 -> 3", "Conv 3 -> 4", "Conv 0 -> 6", "Conv 6 4 -> 5"])
+
+    def test_operators_with_random_results_are_not_repeated(self):
+        random_first = self.TWICE.replace("step 0 Conv", "step 0 RandomNormalLike")
+        self.assertEqual(self.peaks(random_first, "--recompute", "100"), 1120)
+
     def test_wrong_options(self):
         table = self.table(HEAD + "\na,0,1,8\n")
         network = self.file("two.network", self.NETWORK)
         for arguments, reason in (
                 (("--order", table), "states no operators"),
                 (("--in-place", "--pages", "4", network), "cannot be given with --pages or --moves"),
+                (("--recompute", "x", network), '"x" is not a percentage from 0 to 1000'),
+                (("--recompute", "10", table), "states no operators"),
                 (("--out", "x.network", network), "give --order")):
             self.assertIn(reason, self.run_it(*arguments, exits_with=2).stderr)
+
+
+class Branches(Formats):
+    """Networks with branches and loops. The plan is executed along random paths."""
+
+    TEXT = ("network n\ntensor 0 100 u8 100 x\ntensor 1 400 u8 400 a\ntensor 2 300 u8 300 b\ntensor 3 50 u8 50 y\n"
+            "tensor 4 70 u8 70 e\ninput 0\noutput 3\nstep 0 Prepare 0 -> 4\nstep 1 If 0 -> next 2 4\nstep 2 Then 0 -> 1\n"
+            "step 3 Then 1 -> 3 next 6\nstep 4 Else 0 4 -> 2\nstep 5 Else 2 -> 3\nstep 6 Last 3 ->\n")
+
+    def test_the_branches_of_if(self):
+        path = self.file("n.network", self.TEXT)
+        told, rows = self.plan(path)
+        self.assertEqual((told["peak"], told["status"]), (500, "optimal"))  # x and a; in the other branch x, e and b
+        self.assertEqual([(row["lower"], row["upper"], row["gaps"]) for row in rows],
+                         [("0", "5", "3-4"), ("2", "4", ""), ("4", "6", ""), ("3", "7", "4-5"), ("0", "5", "2-4")])
+        again = self.file("plan.csv", (self.folder / "out.csv").read_text())
+        self.assertEqual(self.plan(again)[0]["peak"], 500)
+
+    def test_mistakes(self):
+        end = "tensor 0 8 u8 8 x\ntensor 1 8 u8 8 y\n"
+        for steps, line, reason in [
+                ("step 0 A -> 0\nstep 1 B 0 -> 1 next\n", 5, 'no step follows the word "next"'),
+                ("step 0 A -> 0 next 3\nstep 1 B 0 -> 1\n", 4, "a step is followed by a step that does not exist"),
+                ("step 0 A -> 0 next 2\nstep 1 B 0 -> 1\n", 5, "no path leads to a step"),
+                ("step 0 A -> 0 next x\n", 4, '"x" is not an integer of 0 or more'),
+                ("step 0 A -> 0 1\nstep 1 B 0 -> 1\n", 5, "the step writes tensor 1, which is an input or already written")]:
+            self.refused(self.file("n.network", "network n\n" + end + steps), line, reason)
+        path = self.file("n.network", "network n\n" + end + "step 0 A -> next 1 2\nstep 1 B -> 0 1\nstep 2 C 0 ->\n")
+        self.assertIn("a path leads to a read of tensor 0 before a step writes it", self.run_it(path, exits_with=2).stderr)
+        path = self.file("n.network", self.TEXT)
+        for options in (["--order"], ["--in-place"], ["--moves", "--memory", "a:300", "--memory", "b:1MiB:3"]):
+            self.assertIn("do", self.run_it(*options, path, exits_with=2).stderr)
+            self.assertIn("not support branches and loops", self.run_it(*options, path, exits_with=2).stderr)
+
+    def program(self, chance):
+        """Returns the sizes of tensors, and steps [reads, writes, next] of random branches and loops."""
+        sizes, steps = [chance.randrange(1, 90)], []
+
+        def fresh():
+            sizes.append(chance.randrange(1, 90))
+            return len(sizes) - 1
+
+        def some(known):
+            return chance.sample(sorted(known), min(len(known), chance.randrange(3)))
+
+        def block(known, depth):
+            """Adds steps that read the known tensors. Returns the tensors known afterwards."""
+            for _ in range(chance.randrange(1, 5)):
+                kind = chance.choice(["step", "step", "if", "loop"]) if depth else "step"
+                if kind == "if":
+                    steps.append([some(known), [], []])
+                    choice, result = steps[-1], fresh()
+                    choice[2].append(len(steps))
+                    inside = block(set(known), depth - 1)
+                    steps.append([some(inside), [result], []])
+                    last = steps[-1]
+                    choice[2].append(len(steps))
+                    inside = block(set(known), depth - 1)
+                    steps.append([some(inside), [result], []])
+                    last[2].append(len(steps))
+                    known.add(result)
+                elif kind == "loop":
+                    variable = fresh()
+                    steps.append([some(known), [variable], []])
+                    begin, start = steps[-1], len(steps)
+                    inside = block(known | {variable}, depth - 1)
+                    steps.append([some(inside), [variable], [start, len(steps) + 1]])
+                    begin[2].extend([start, len(steps)])
+                    known.add(variable)
+                else:
+                    written = chance.choice(sorted(known)) if chance.random() < 0.2 else fresh()
+                    steps.append([[id for id in some(known) if id != written], [written], []])
+                    known.add(written)
+            return known
+
+        known = block({0}, 3)
+        return sizes, steps, chance.sample(sorted(known), min(2, len(known)))
+
+    def walk(self, chance, places, steps, outputs):
+        """Executes up to 200 steps of a path. Each byte of memory has the tensor that was written to it last."""
+        memory, versions = {}, {}
+
+        def write(id):
+            versions[id] = versions.get(id, 0) + 1
+            memory.update(dict.fromkeys(places[id], (id, versions[id])))
+
+        def read(id, now):
+            for byte in places[id]:
+                self.assertEqual(memory[byte], (id, versions[id]), (id, now))
+
+        write(0)
+        now = 0
+        for _ in range(200):
+            if now == len(steps):
+                for id in outputs:
+                    read(id, now)
+                return
+            for id in steps[now][0]:
+                read(id, now)
+            for id in steps[now][1]:
+                write(id)
+            now = chance.choice(steps[now][2] or [now + 1])
+
+    def test_random_programs_along_random_paths(self):
+        chance = random.Random(5)
+        gaps = 0
+        for _ in range(15):
+            sizes, steps, outputs = self.program(chance)
+            text = "network n\n" + "".join(f"tensor {id} {size} u8 {size} t{id}\n" for id, size in enumerate(sizes))
+            text += "input 0\n" + "".join(f"output {id}\n" for id in outputs)
+            for i, (reads, writes, following) in enumerate(steps):
+                words = ["step", i, "S", *reads, "->", *writes, *(["next", *following] if following else [])]
+                text += " ".join(map(str, words)) + "\n"
+            rows = self.plan(self.file("n.network", text))[1]
+            gaps += sum(bool(row.get("gaps")) for row in rows)
+            places = {int(row["id"]): range(int(row["offset"]), int(row["offset"]) + int(row["size"])) for row in rows}
+            for _ in range(100):
+                self.walk(chance, places, steps, outputs)
+        self.assertGreater(gaps, 20)
 
 
 if __name__ == "__main__":
     check.PROGRAM = sys.argv[1]
     if "json" not in sys.argv[2:]:
         print("skipped: the program was built without a JSON library")
-        del Json
+        del Json, Queues
     unittest.main(argv=sys.argv[:1])

@@ -6,6 +6,9 @@
 //     all bytes            Reshape, Flatten, …   a view
 //     consecutive parts    Concat, Split         views, if all dimensions before the axis are 1
 //
+// With --recompute, operators that read and write few bytes are repeated, so that their results need not be in memory
+// between two readers.
+//
 // The network states no attributes. The axis of a concatenation follows from the shapes.
 #pragma once
 
@@ -13,6 +16,7 @@
 #include "options.hpp"
 
 #include <allot/plan/order_operators.hpp>
+#include <allot/plan/recompute_tensors.hpp>
 #include <allot/plan/share_bytes.hpp>
 #include <allot/plan/validate_graph.hpp>
 
@@ -112,54 +116,113 @@ private:
     std::vector<allot::graph_alias> aliases_;
 };
 
-/// Returns the text of a network with its steps in another order.
-[[nodiscard]] inline std::string reordered(const std::string& text, const std::vector<std::uint32_t>& order) {
+/// Returns the lines of a network that are comments.
+[[nodiscard]] inline std::string comments_of(const std::string& text) {
     std::istringstream lines{text};
     std::string made;
-    std::vector<std::string> steps;  // without "step" and the index
-    for (std::string line; std::getline(lines, line);) {
-        std::istringstream fields{line};
-        std::string kind, index, rest;
-        fields >> kind;
-        if (kind != "step") {
-            made += line + '\n';
-            continue;
-        }
-        fields >> index;
-        std::getline(fields, rest);
-        steps.push_back(rest);
-    }
-    for (std::size_t i = 0; i != order.size(); ++i) made += "step " + std::to_string(i) + steps[order[i]] + '\n';
+    for (std::string line; std::getline(lines, line);)
+        if (line.starts_with('#')) made += line + '\n';
     return made;
 }
 
-/// Returns the buffers of a network with the order and the sharing that the options select.
-[[nodiscard]] inline input graph_input(const std::string& text, const std::string& path, const options& chosen) {
-    const auto net = std::make_shared<const demo::network>(demo::network_reader{path}.read(text));
-    const auto graph = std::make_shared<const network_graph>(*net, chosen.in_place, chosen.align);
-    auto order = std::make_shared<std::vector<std::uint32_t>>(net->steps.size());
-    for (std::uint32_t i = 0; i != order->size(); ++i) (*order)[i] = i;
-    if (chosen.order) *order = allot::order_operators(graph->graph()).order;
-    allot::graph_sharing shared = allot::share_bytes(graph->graph(), *order);
-
-    input made = input_of(*net, path);
-    made.given_bound = net->lower_bound();
-    made.network = reordered(text, *order);
-    made.rows.clear();
-    for (std::size_t i = 0; i != shared.buffers.size(); ++i) {
-        const allot::lifetime live = shared.buffers[i].live;
-        made.rows.push_back({i, std::to_string(i) + ',' + std::to_string(live.from) + ',' + std::to_string(live.until) +
-                                    ',' + std::to_string(net->tensors[i].size)});
+/// Returns a network as text. The steps have the tensors of a graph, and each tensor and step is one of the network.
+[[nodiscard]] inline std::string text_of(const std::string& comments, const demo::network& net,
+                                         const allot::recomputed_graph& graph) {
+    std::ostringstream made;
+    made << comments << "network " << net.name << '\n';
+    for (std::size_t i = 0; i != graph.tensors.size(); ++i) {
+        const demo::tensor& each = net.tensors[graph.tensor_of[i]];
+        made << "tensor " << i << ' ' << each.size << ' ' << each.dtype << ' ' << each.shape << ' ' << each.name
+             << '\n';
     }
-    std::vector<std::int64_t> position(order->size());
-    for (std::size_t i = 0; i != position.size(); ++i) position[(*order)[i]] = static_cast<std::int64_t>(i);
-    for (allot::plan_access& each : made.accesses)
-        if (!position.empty()) each.step = position[static_cast<std::size_t>(each.step)];
+    for (std::size_t i = 0; i != graph.tensors.size(); ++i)
+        if (graph.tensors[i].is_input) made << "input " << i << '\n';
+    for (std::size_t i = 0; i != graph.tensors.size(); ++i)
+        if (graph.tensors[i].is_output) made << "output " << i << '\n';
+    for (std::size_t i = 0; i != graph.reads.size(); ++i) {
+        made << "step " << i << ' ' << net.steps[graph.operator_of[i]].operation;
+        for (const std::uint32_t each : graph.reads[i]) made << ' ' << each;
+        made << " ->";
+        for (const std::uint32_t each : graph.writes[i]) made << ' ' << each;
+        made << '\n';
+    }
+    return std::move(made).str();
+}
+
+/// Returns the costs of the operators: the bytes that each one reads and writes.
+[[nodiscard]] inline std::vector<std::uint64_t> costs_of(const demo::network& net) {
+    static constexpr std::array random{"Bernoulli",        "Multinomial",   "RandomNormal",
+                                       "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
+    std::vector<std::uint64_t> made;
+    for (const demo::step& each : net.steps) {
+        std::uint64_t bytes = 0;
+        for (const std::size_t id : each.reads) bytes += net.tensors[id].size;
+        for (const std::size_t id : each.writes) bytes += net.tensors[id].size;
+        made.push_back(std::ranges::count(random, each.operation) != 0 ? allot::never_repeated : bytes);
+    }
+    return made;
+}
+
+/// Returns a graph with its operators in another order.
+[[nodiscard]] inline allot::recomputed_graph in_order(const allot::operator_graph& graph,
+                                                      const std::vector<std::uint32_t>& order) {
+    allot::recomputed_graph made;
+    made.tensors.assign(graph.tensors.begin(), graph.tensors.end());
+    for (std::uint32_t i = 0; i != made.tensors.size(); ++i) made.tensor_of.push_back(i);
+    for (const std::uint32_t each : order) {
+        made.reads.emplace_back(graph.operators[each].reads.begin(), graph.operators[each].reads.end());
+        made.writes.emplace_back(graph.operators[each].writes.begin(), graph.operators[each].writes.end());
+    }
+    made.operator_of = order;
+    return made;
+}
+
+/// A network in an order with few live bytes, and with repeated operators, as the options say.
+struct transformed_network {
+    std::string text;
+    demo::network net;
+
+    transformed_network(const std::string& given, const std::string& path, const options& chosen)
+        : text{given}, net{demo::network_reader{path}.read(given)} {
+        if (net.has_branches())
+            throw input_error{path + ": --order, --in-place and --recompute do not support branches and loops"};
+        given_bound = net.lower_bound();
+        const auto replace = [&](auto change) {
+            const allot::recomputed_graph graph = change(network_graph{net, chosen.in_place, chosen.align}.graph());
+            text = text_of(comments_of(given), net, graph);
+            net = demo::network_reader{path}.read(text);
+        };
+        if (chosen.order)
+            replace([](const allot::operator_graph& graph) {
+                return in_order(graph, allot::order_operators(graph).order);
+            });
+        if (chosen.recompute)
+            replace([&](const allot::operator_graph& graph) {
+                const std::vector<std::uint64_t> costs = costs_of(net);
+                std::uint64_t sum = 0;
+                for (const std::uint64_t each : costs) sum += each == allot::never_repeated ? 0 : each;
+                return allot::recompute_tensors(graph, costs, sum / 100 * *chosen.recompute);
+            });
+    }
+    std::uint64_t given_bound = 0;  // lower bound of the given order
+};
+
+/// Returns the buffers of a network with the order, the repetitions and the sharing that the options select.
+[[nodiscard]] inline input graph_input(const std::string& text, const std::string& path, const options& chosen) {
+    const auto changed = std::make_shared<const transformed_network>(text, path, chosen);
+    const auto graph = std::make_shared<const network_graph>(changed->net, chosen.in_place, chosen.align);
+    std::vector<std::uint32_t> order(changed->net.steps.size());
+    for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
+    allot::graph_sharing shared = allot::share_bytes(graph->graph(), order);
+
+    input made = input_of(changed->net, path);
+    made.given_bound = changed->given_bound;
+    made.network = changed->text;
     made.buffers = std::move(shared.buffers);
     made.together = std::move(shared.together);
     made.shift = std::move(shared.shift);
-    made.run = [net, graph, order](const std::vector<std::uint64_t>& offsets) -> std::string {
-        const auto found = allot::validate_graph(graph->graph(), *order, offsets, unlimited);
+    made.run = [changed, graph, order](const std::vector<std::uint64_t>& offsets) -> std::string {
+        const auto found = allot::validate_graph(graph->graph(), order, offsets, unlimited);
         return found.kind == allot::graph_violation_kind::none
                    ? ""
                    : std::string{found.what()} + ": " + std::to_string(found.first) + ", " +

@@ -7,6 +7,7 @@
 
 #include <allot/core/arithmetic.hpp>
 #include <allot/plan/moves.hpp>
+#include <allot/plan/queued_problem.hpp>
 #include <allot/plan/symbolic.hpp>
 
 #include <algorithm>
@@ -46,6 +47,19 @@ struct symbol_range {
     std::uint64_t least = 0, most = 0;
 };
 
+/// Operators on several queues, in the order in which they are submitted.
+struct submission {
+    std::vector<std::size_t> queues;  // by operator
+    std::vector<allot::queue_wait> waits;
+    std::vector<allot::queued_use> uses;
+};
+
+/// The times of steps and copies, in ticks.
+struct step_times {
+    std::vector<std::uint64_t> durations;      // by step, from step 0, without accesses
+    std::uint64_t copy_cost = 0, latency = 0;  // of a copied byte; of a copy without bytes
+};
+
 struct input {
     std::string path;
     std::string format;   // in words
@@ -67,11 +81,14 @@ struct input {
     std::vector<std::uint64_t> allowed;             // by buffer: bit i is named_memories[i], or every_memory
     std::vector<std::uint64_t> uses;                // by buffer: factor of its cost; empty: one each
     std::vector<allot::plan_access> accesses;       // if known
+    std::optional<step_times> times;                // if --moves looks for the least time
     std::optional<std::uint64_t> own_peak;          // bytes of the plan in the file
     std::optional<std::uint64_t> given_bound;       // bytes that the given order needs if no tensors share bytes
     std::vector<std::uint64_t> shift;               // by buffer, or empty: bytes before the tensor in its buffer
     std::string network;                            // the network in the order of the plan
     std::function<std::string(const std::vector<std::uint64_t>&)> run;  // runs a graph; returns the mistake, or ""
+    std::optional<submission> submitted;                                // if operators run on several queues
+    bool has_branches = false;  // whether a step may be followed by one that is not the next
     std::vector<allot::plan_revival> revivals;
     std::vector<allot::plan_fixed> fixed;
     std::vector<allot::plan_pair> together, apart;

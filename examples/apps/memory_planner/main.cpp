@@ -39,15 +39,18 @@ output is a table of their plans, and with --json a line for each.
   --pages BYTES          plan pages of this size: a buffer may use any pages. In a table with a column "paged", only buffers
                          with a 1 in it; the others are contiguous
   --moves                with several memories: a buffer may move to another memory and back, which costs copies; --out has a
-                         row for each piece of its life
+                         row for each piece of its life. If the file states the durations of the steps, copies run
+                         beside the steps, and the plan has the least time
   --symbol NAME:LEAST:MOST   a symbol of the sizes of a table, and its values, such as in 4*batch*length + 64: the plan is
                          valid for all of them
   --order                of a network: run the operators in an order with few live bytes
   --in-place             of a network: outputs overwrite inputs that nothing reads later, and reshaped, split and joined
                          tensors are views where their bytes are consecutive
+  --recompute PERCENT    of a network: repeat operators, so that their results leave the memory between two readers; the
+                         repetitions read and write at most PERCENT of the bytes of all operators
   --budget SECONDS       time limit of the search for lower plans (default: a fixed effort of at most some seconds)
   --out FILE             write the rows with the offset of each buffer and, with several memories, its memory; with
-                         --order, FILE.network is the network in the new order
+                         --order or --recompute, FILE.network is the new network
   --svg FILE             write a picture: time across, addresses up, a rectangle for each buffer
   --html FILE            write the picture as a page: the pointer shows buffers, steps and live bytes
   --certificate FILE     write the plan and the proof of its lower bound, for check_certificate.py
@@ -85,9 +88,9 @@ struct rejected : std::logic_error {
 };
 
 [[nodiscard]] input read(const std::string& text, const std::string& path, const options& chosen) {
-    if (!chosen.order && !chosen.in_place) return read_input(text, path, chosen.symbols);
+    if (!chosen.plans_graph()) return read_input(text, path, chosen.symbols);
     if (format_of(text, path) != file_format::network)
-        throw usage_error{path + " states no operators; --order and --in-place need a model or a network"};
+        throw usage_error{path + " states no operators; --order, --in-place and --recompute need a model or a network"};
     return graph_input(text, path, chosen);
 }
 
@@ -155,7 +158,8 @@ void write_no_room(const no_room& reason, const input& given, bool json) {
         given = read_file(chosen.file, chosen);
         if (!given.symbols.empty()) return run_ranges(chosen, given);
         const outcome made = plan_file(chosen.file, chosen, given);
-        const std::vector<explanation> why = explanations_of(given, made);
+        const std::vector<explanation> why =
+            given.submitted ? explanations_on_queues(given, made) : explanations_of(given, made);
 
         // A picture is useful for a plan that does not fit. A table is not written, because a program could use it as a
         // plan.

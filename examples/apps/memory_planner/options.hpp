@@ -23,8 +23,12 @@ struct options {
     std::uint64_t align = 1;                       // of each buffer, at least
     std::vector<memory> memories;
     std::vector<symbol_range> symbols;
-    std::optional<double> budget;  // seconds
+    std::optional<double> budget;            // seconds
+    std::optional<std::uint64_t> recompute;  // percent of all bytes that operators read and write
     bool moves = false, order = false, in_place = false, json = false, help = false;
+
+    /// Whether the operators of a network are planned, too.
+    [[nodiscard]] bool plans_graph() const { return order || in_place || recompute; }
 };
 
 using demo::usage_error;
@@ -45,6 +49,15 @@ using demo::usage_error;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (problem != std::errc{} || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
         throw usage_error{"\"" + text + "\" is not a number of seconds"};
+    return value;
+}
+
+/// Returns the number of a text such as 10.
+[[nodiscard]] inline std::uint64_t percent_of(const std::string& text) {
+    std::uint64_t value = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (problem != std::errc{} || end != text.data() + text.size() || value > 1000)
+        throw usage_error{"\"" + text + "\" is not a percentage from 0 to 1000"};
     return value;
 }
 
@@ -128,6 +141,8 @@ using demo::usage_error;
             chosen.order = true;
         } else if (given.is_flag("--in-place")) {
             chosen.in_place = true;
+        } else if (given.is("--recompute")) {
+            chosen.recompute = percent_of(given.value());
         } else if (given.is_flag("--json")) {
             chosen.json = true;
         } else if (given.is_help()) {
@@ -141,13 +156,11 @@ using demo::usage_error;
     chosen.file = chosen.files[0];
     if (chosen.files.size() > 1 && !(chosen.out + chosen.svg + chosen.html + chosen.certificate).empty())
         throw usage_error{"several files are given; --out, --svg, --html and --certificate are for one file"};
-    if (chosen.moves && chosen.memories.size() < 2)
-        throw usage_error{"--moves needs several memories; give --memory for each"};
-    if ((chosen.order || chosen.in_place) && (chosen.pages || chosen.moves))
-        throw usage_error{"--order and --in-place cannot be given with --pages or --moves"};
-    if ((chosen.order || chosen.in_place) && !chosen.symbols.empty())
-        throw usage_error{"--order and --in-place cannot be given with --symbol"};
-    if (chosen.out.ends_with(".network") && !chosen.order && !chosen.in_place)
+    if (chosen.plans_graph() && (chosen.pages || chosen.moves))
+        throw usage_error{"--order, --in-place and --recompute cannot be given with --pages or --moves"};
+    if (chosen.plans_graph() && !chosen.symbols.empty())
+        throw usage_error{"--order, --in-place and --recompute cannot be given with --symbol"};
+    if (chosen.out.ends_with(".network") && !chosen.plans_graph())
         throw usage_error{"--out FILE.network writes the order of a network; give --order"};
     if (chosen.out.ends_with(".json") && (chosen.pages || chosen.moves))
         throw usage_error{"a plan in JSON has one offset for each buffer; with --pages or --moves, write a table"};

@@ -13,8 +13,8 @@
 
 #include <allot/plan/memories.hpp>
 #include <allot/plan/plan.hpp>
+#include <allot/plan/timed_problem.hpp>
 #include <allot/plan/validate.hpp>
-#include <allot/plan/validate_moves.hpp>
 
 #include <optional>
 #include <stdexcept>
@@ -44,13 +44,23 @@ struct spread_cost {
     std::uint64_t cost = 0, bound = 0;
 };
 
+/// Pieces of buffers that move between memories, and their copies.
+struct moved_buffers {
+    std::vector<allot::plan_piece> pieces{};
+    std::vector<allot::plan_copy> copies{};         // of a plan for the least cost
+    std::vector<allot::timed_copy> timed_copies{};  // of a plan for the least time
+    std::uint64_t copied = 0, whole_cost = 0;       // bytes; the cost or the time without moves
+    std::optional<std::uint64_t> waited{};          // of a plan for the least time: the time that steps wait for copies
+};
+
 struct outcome {
     std::vector<planned_memory> memories;  // as in the input
     std::vector<std::uint64_t> offsets;    // by buffer; empty if all are in pages
     std::optional<paged_plan> pages{};
-    std::uint64_t spilled = 0;                 // bytes that do not fit the first of several memories
-    std::optional<spread_cost> cost{};         // if set, a memory's bound is that of its chosen buffers
-    std::optional<allot::moves_plan> moves{};  // if set, all other members refer to pieces of buffers
+    std::uint64_t spilled = 0;             // bytes that do not fit the first of several memories
+    std::optional<spread_cost> cost{};     // if set, a memory's bound is that of its chosen buffers
+    std::vector<std::size_t> at_once{};    // of several queues: buffers that need bytes at the same time
+    std::optional<moved_buffers> moves{};  // if set, all other members refer to pieces of buffers
     double seconds = 0;
 
     [[nodiscard]] bool is_paged(std::size_t buffer) const {
@@ -244,72 +254,6 @@ template <class Watch>
         made.offsets.push_back(plan->places[i].offset);
     }
     add_memories(made, given, plan->status, plan->needs);
-    return made;
-}
-
-/// Returns the known accesses. By default, each buffer is written at the first step of its life and read at the last.
-[[nodiscard]] inline std::vector<allot::plan_access> accesses_of(const input& given) {
-    if (!given.accesses.empty()) return given.accesses;
-    std::vector<allot::plan_access> made;
-    for (std::size_t i = 0; i != given.buffers.size(); ++i) {
-        made.push_back({i, given.buffers[i].live.from, true});
-        made.push_back({i, given.buffers[i].live.until - 1});
-    }
-    return made;
-}
-
-/// Like `spread`, but buffers may move between memories. The input becomes one of pieces, with a row for each piece.
-template <class Watch>
-[[nodiscard]] outcome spread_with_moves(input& given, bool until_stopped, Watch watch) {
-    if (!given.revivals.empty() || !given.fixed.empty() || !given.together.empty() || !given.apart.empty())
-        throw input_error{given.path + ": --moves does not support gaps, fixed offsets and pairs of buffers"};
-    const std::vector<allot::plan_memory> memories = costs_of(given.memories);
-    const std::vector<allot::plan_access> accesses = accesses_of(given);
-    const allot::moves_problem problem{
-        {.buffers = {.buffers = given.buffers}, .memories = memories, .allowed = given.allowed}, accesses};
-    allot::memories_options options;
-    auto plan = allot::plan_moves(problem, options,
-                                  [&](allot::memories_progress now) { return watch(0, {now.cost, now.bound}); });
-    if (!plan) refuse(given, plan.error());
-    constexpr std::uint64_t most_effort = std::uint64_t{1} << 60;
-    while (until_stopped && plan->status != allot::plan_status::optimal && options.effort < most_effort &&
-           !watch(0, {plan->cost, plan->bound})) {
-        options.effort *= 4;
-        auto next = allot::plan_moves(problem, options, [&](allot::memories_progress now) {
-            return watch(0, {std::min(now.unplaced == 0 ? now.cost : plan->cost, plan->cost), plan->bound});
-        });
-        if (!next) break;
-        if (next->unplaced < plan->unplaced || (next->unplaced == plan->unplaced && next->cost < plan->cost))
-            plan = std::move(next);
-    }
-    if (plan->unplaced != 0)
-        throw no_room{given.path + ": " + to_string(plan->status) + ": " + std::to_string(plan->unplaced) + " of " +
-                      std::to_string(given.buffers.size()) + " buffers do not fit these memories, even with moves"};
-    if (const allot::moves_violation found = allot::validate_moves(problem, *plan);
-        found.kind != allot::moves_violation_kind::none)
-        throw std::logic_error{given.path + ": the validator found a mistake in the plan: " + found.what() + ": " +
-                               std::to_string(found.which)};
-    outcome made;
-    input pieces;
-    pieces.path = given.path;
-    pieces.columns = "id,lower,upper,size,alignment";
-    pieces.memories = given.memories;
-    for (const allot::plan_piece& piece : plan->pieces) {
-        const allot::plan_buffer& buffer = given.buffers[piece.buffer];
-        const std::string id = given.rows[piece.buffer].text.substr(0, given.rows[piece.buffer].text.find(','));
-        pieces.rows.push_back({pieces.buffers.size(),
-                               id + ',' + std::to_string(piece.live.from) + ',' + std::to_string(piece.live.until) +
-                                   ',' + std::to_string(buffer.size) + ',' + std::to_string(buffer.align)});
-        pieces.buffers.push_back({buffer.size, piece.live, buffer.align});
-        pieces.names.push_back(given.names[piece.buffer]);
-        pieces.memory_of.push_back(piece.place.memory);
-        made.offsets.push_back(piece.place.offset);
-    }
-    given = std::move(pieces);
-    made.spilled = plan->spilled;
-    made.cost = spread_cost{plan->cost, plan->bound};
-    add_memories(made, given, plan->status, plan->needs);
-    made.moves = std::move(*plan);
     return made;
 }
 

@@ -22,7 +22,8 @@ public:
 
     [[nodiscard]] input read(const json& whole) {
         at(whole, "the file");
-        only(whole, {"memories", "buffers", "together", "apart", "accesses", "own_peak", "symbols", "ranges"});
+        only(whole, {"memories", "buffers", "together", "apart", "accesses", "own_peak", "symbols", "ranges",
+                     "operators", "durations", "copy"});
         if (whole.contains("memories")) {
             made_.memories.clear();
             for (const json& each : member(whole, "memories", json::value_t::array)) add_memory(at(each, "a memory"));
@@ -31,6 +32,11 @@ public:
         at(whole, "the file");
         if (whole.contains("symbols")) add_symbols(whole);
         else if (whole.contains("ranges")) refuse("the file has \"ranges\" without \"symbols\"");
+        if (whole.contains("operators")) {
+            made_.submitted.emplace();
+            for (const char* name : {"together", "apart", "accesses", "symbols", "durations"})
+                if (whole.contains(name)) refuse("\"operators\" cannot be used with \"" + std::string{name} + "\"");
+        }
         for (const json& each : member(whole, "buffers", json::value_t::array)) add_buffer(at(each, "a buffer"));
         at(whole, "the file");
         if (made_.buffers.empty()) refuse("the file contains no buffers");
@@ -38,6 +44,14 @@ public:
             if (whole.contains(name)) add_pairs(member(whole, name, json::value_t::array), *pairs, name);
         if (whole.contains("accesses"))
             for (const json& each : member(whole, "accesses", json::value_t::array)) add_access(at(each, "an access"));
+        at(whole, "the file");
+        add_times(whole);
+        if (made_.submitted) {
+            for (const json& each : member(whole, "operators", json::value_t::array))
+                add_operator(at(each, "an operator"));
+            at(whole, "the file");
+            set_lives();
+        }
         if (whole.contains("own_peak")) made_.own_peak = number(at(whole, "the file"), "own_peak");
         set_choice();
         return std::move(made_);
@@ -72,14 +86,16 @@ private:
     }
 
     void add_buffer(const json& of) {
-        only(of, {"id", "size", "alignment", "live", "memories", "offset", "uses", "paged"});
+        if (made_.submitted) only(of, {"id", "size", "alignment"});
+        else only(of, {"id", "size", "alignment", "live", "memories", "offset", "uses", "paged"});
         const std::string id = name_in(of, "id");
         if (!buffers_.emplace(id, made_.buffers.size()).second) refuse("the buffer \"" + id + "\" is given twice");
-        std::vector<allot::lifetime> lives = lives_of(of);
+        const std::vector<allot::lifetime> lives = made_.submitted ? std::vector{allot::lifetime{0, 1}} : lives_of(of);
         out_.where.line = line_;
         const std::size_t index = out_.add(
             id, {size_of(of), lives[0], of.contains("alignment") ? number(of, "alignment") : std::uint64_t{1}});
         for (std::size_t i = 1; i != lives.size(); ++i) made_.revivals.push_back({index, lives[i]});
+        if (made_.submitted) return made_.allowed.push_back(every_memory);
         for (const allot::lifetime each : lives) out_.add_row(index, id, each);
         if (of.contains("offset")) made_.fixed.push_back({index, number(of, "offset")});
         made_.uses.push_back(of.contains("uses") ? number(of, "uses") : 1);
@@ -155,6 +171,56 @@ private:
                                   of.contains("write") && member(of, "write", json::value_t::boolean).get<bool>()});
     }
 
+    void add_times(const json& whole) {
+        if (!whole.contains("durations")) {
+            if (whole.contains("copy")) refuse("the file has \"copy\" without \"durations\"");
+            return;
+        }
+        step_times& times = made_.times.emplace();
+        for (const json& each : member(whole, "durations", json::value_t::array)) {
+            if (!each.is_number_unsigned())
+                refuse("\"durations\" contains " + each.dump() + ", not an integer of 0 or more");
+            times.durations.push_back(each.get<std::uint64_t>());
+        }
+        if (!whole.contains("copy")) return;
+        const json& copy = at(member(whole, "copy", json::value_t::object), "\"copy\"");
+        only(copy, {"cost", "latency"});
+        times.copy_cost = number(copy, "cost");
+        if (copy.contains("latency")) times.latency = number(copy, "latency");
+    }
+
+    void add_operator(const json& of) {
+        only(of, {"queue", "uses", "after"});
+        submission& all = *made_.submitted;
+        const std::size_t now = all.queues.size();
+        const std::size_t queue = queues_.emplace(string(of, "queue"), queues_.size()).first->second;
+        if (queue == 64) refuse("the file has more than 64 queues");
+        all.queues.push_back(queue);
+        for (const json& each : member(of, "uses", json::value_t::array))
+            all.uses.push_back({buffer_called(each), now});
+        if (!of.contains("after")) return;
+        for (const json& each : member(of, "after", json::value_t::array)) {
+            if (!each.is_number_unsigned() || each.get<std::uint64_t>() >= now)
+                refuse("\"after\" contains " + each.dump() + ", which is not the position of an earlier operator");
+            all.waits.push_back({now, each.get<std::size_t>()});
+        }
+    }
+    /// Sets the lifetimes in the order of the submission.
+    void set_lives() {
+        constexpr std::int64_t never = -1;
+        std::vector<allot::lifetime> lives(made_.buffers.size(), {never, never});
+        for (const allot::queued_use& each : made_.submitted->uses) {
+            const auto step = static_cast<std::int64_t>(each.operation);
+            if (lives[each.buffer].from == never) lives[each.buffer].from = step;
+            lives[each.buffer].until = step + 1;
+        }
+        for (std::size_t i = 0; i != lives.size(); ++i) {
+            if (lives[i].from == never) refuse("no operator uses the buffer \"" + made_.names[i] + "\"");
+            made_.buffers[i].live = lives[i];
+            out_.add_row(i, made_.names[i], lives[i]);
+        }
+    }
+
     /// The plan chooses a memory for each buffer, unless each is permitted in one only.
     void set_choice() {
         if (made_.memories.size() == 1) return made_.allowed.clear();
@@ -175,7 +241,7 @@ private:
 
     input_builder out_;
     input& made_ = out_.made;
-    std::unordered_map<std::string, std::size_t> memories_, buffers_;
+    std::unordered_map<std::string, std::size_t> memories_, buffers_, queues_;
 };
 
 [[nodiscard]] ordered_json json_of(const memory& each) {

@@ -5,6 +5,11 @@
 //      "buffers": [{"id": "a", "size": 512, "alignment": 64, "live": [[0, 3], [5, 9]], "memories": ["fast"]}, …],
 //      "together": [["a", "b"]], "apart": [["a", "c"]], "accesses": [{"buffer": "a", "step": 0, "write": true}]}
 //
+// If operators run on several queues, they state the uses of the buffers instead of lifetimes:
+//
+//     {"buffers": [{"id": "a", "size": 512}, {"id": "b", "size": 256}],
+//      "operators": [{"queue": "copy", "uses": ["a"]}, {"queue": "compute", "uses": ["a", "b"], "after": [0]}]}
+//
 // A plan is a problem in which each buffer has an offset, and with several memories one memory. It can be read again.
 //
 // The reader has its own source file because only it and captures need a JSON library.

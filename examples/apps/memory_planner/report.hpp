@@ -79,10 +79,14 @@ inline void write_line(std::ostream& out, const input& given, const outcome& mad
     }
     if (made.pages) out << "; " << bytes(made.pages->count) << " pages of " << bytes(made.pages->page_size);
     if (made.spilled != 0) out << "; " << bytes(made.spilled) << " bytes spilled";
-    if (made.moves) out << "; " << made.moves->copies.size() << " copies of " << bytes(made.moves->copied) << " bytes";
+    const bool is_timed = made.moves && made.moves->waited;
+    if (made.moves)
+        out << "; " << made.moves->copies.size() + made.moves->timed_copies.size() << " copies of "
+            << bytes(made.moves->copied) << " bytes";
+    if (is_timed) out << ", for which steps wait " << bytes(*made.moves->waited) << " ticks";
     if (made.cost)
-        out << "; cost " << bytes(made.cost->cost) << ", lower bound " << bytes(made.cost->bound)
-            << gap_text(made.cost->cost, made.cost->bound);
+        out << (is_timed ? "; ticks " : "; cost ") << bytes(made.cost->cost) << ", lower bound "
+            << bytes(made.cost->bound) << gap_text(made.cost->cost, made.cost->bound);
     if (made.moves) out << "; without moves " << bytes(made.moves->whole_cost);
     if (given.given_bound)
         out << "; the given order without shared bytes needs " << bytes(*given.given_bound) << " bytes";
@@ -113,8 +117,13 @@ void write_json(std::ostream& out, const input& given, const outcome& made, More
         out << ", \"cost\": " << made.cost->cost << ", \"lower_bound_of_cost\": " << made.cost->bound
             << ", \"gap\": " << share(made.cost->cost, made.cost->bound);
     if (made.moves) {
-        out << ", \"cost_without_moves\": " << made.moves->whole_cost << ", \"copied\": " << made.moves->copied
-            << ", \"copies\": [";
+        out << ", \"cost_without_moves\": " << made.moves->whole_cost << ", \"copied\": " << made.moves->copied << ", ";
+        if (made.moves->waited) out << "\"waited\": " << *made.moves->waited << ", ";
+        out << "\"copies\": [";
+        for (const allot::timed_copy& each : made.moves->timed_copies)
+            out << (&each == made.moves->timed_copies.data() ? "" : ", ") << "{\"begin\": " << each.begin
+                << ", \"end\": " << each.end << ", \"from\": " << each.from << ", \"to\": " << each.to
+                << ", \"bytes\": " << given.buffers[each.from].size << "}";
         for (const allot::plan_copy& each : made.moves->copies)
             out << (&each == made.moves->copies.data() ? "" : ", ") << "{\"step\": " << each.step
                 << ", \"after\": " << (each.after ? "true" : "false") << ", \"from\": " << each.from

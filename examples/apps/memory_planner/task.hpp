@@ -4,8 +4,10 @@
 //     options ──► apply: memories, alignment ──► plan_chosen: one of the planners ──► mistake_of: its validator
 #pragma once
 
+#include "moving.hpp"
 #include "options.hpp"
 #include "paging.hpp"
+#include "queues.hpp"
 
 namespace planner {
 
@@ -68,6 +70,12 @@ inline void apply(const options& chosen, input& given) {
 template <class Watch>
 [[nodiscard]] outcome plan_chosen(input& given, const options& chosen, Watch watch) {
     const bool until_stopped = chosen.budget.has_value();
+    if (given.submitted) {
+        check_queues(given, chosen);
+        return plan_on_queues(given, until_stopped, watch);
+    }
+    if (chosen.moves && given.memories.size() < 2)
+        throw usage_error{"--moves needs several memories; give --memory for each"};
     if (chosen.moves && !is_spread(given))
         throw usage_error{given.path + " assigns buffers to memories itself; --moves cannot be used with it"};
     if (chosen.pages) return in_pages(given, *chosen.pages, until_stopped, watch);
@@ -77,6 +85,7 @@ template <class Watch>
 
 /// Returns the mistake in the plan as a sentence; empty if it is valid.
 [[nodiscard]] inline std::string mistake_of(const input& given, const options& chosen, const outcome& made) {
+    if (given.submitted) return mistake_on_queues(given, made);
     if (chosen.pages) return mistake_in_pages(given, made);
     if (std::string mistake = mistake_in(given, made); !mistake.empty() || !given.run || is_spread(given))
         return mistake;

@@ -6,11 +6,16 @@
 //     life              [2 ──────────────────────── 5]                     both included; inputs from step 0, outputs
 //                                                                          to the last step
 //
+// In a network with branches and loops, `lives` are the steps at which a tensor is live on any path
+// (allot/plan/control_flow.hpp). The life contains all of them.
+//
 // `load` throws an `input_error`, one sentence with file and line, for any other text. Complexity: time and memory
 // linear in the length of the text.
 #pragma once
 
 #include "input_error.hpp"
+
+#include <allot/plan/control_flow.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -28,12 +33,14 @@ struct tensor {
     std::size_t size = 0;  // bytes
     std::string name, dtype, shape;
     bool is_input = false, is_output = false, is_read = false;
-    std::size_t first = 0, last = 0;  // steps of its lifetime, both included
+    std::size_t first = 0, last = 0;     // steps of its lifetime, both included
+    std::vector<allot::lifetime> lives;  // in a network with branches: the parts of its lifetime
 };
 
 struct step {
     std::string operation;
     std::vector<std::size_t> reads, writes;  // tensors
+    std::vector<std::uint32_t> next;         // steps that can follow; empty: the step after this one
 };
 
 struct network {
@@ -43,6 +50,10 @@ struct network {
 
     /// Number of steps, at least 1: inputs also live in a network without steps.
     [[nodiscard]] std::size_t duration() const { return std::max<std::size_t>(steps.size(), 1); }
+    /// Whether a step continues with another step than the one after it.
+    [[nodiscard]] bool has_branches() const {
+        return std::any_of(steps.begin(), steps.end(), [](const step& each) { return !each.next.empty(); });
+    }
     /// Sum of the sizes of all tensors.
     [[nodiscard]] std::size_t sum() const;
     /// The most bytes live at one step. No placement needs less.
@@ -180,6 +191,7 @@ private:
             refuse("a step needs the form \"step INDEX OPERATOR [ID...] -> [ID...]\"");
         if (number(fields_[1]) != now) refuse("the next step is " + std::to_string(now) + ", not " + fields_[1]);
         if (arrow == fields_.end()) refuse("the step has no \"->\" between its inputs and its outputs");
+        const auto next = std::find(arrow, fields_.end(), "next");
         step fresh;
         fresh.operation = fields_[2];
         for (auto field = fields_.begin() + 3; field != arrow; ++field) {
@@ -189,26 +201,76 @@ private:
             net_.tensors[id].is_read = true;
             fresh.reads.push_back(id);
         }
-        for (auto field = arrow + 1; field != fields_.end(); ++field) {
+        for (auto field = arrow + 1; field != next; ++field) {
             const std::size_t id = known_tensor(*field);
-            if (written_[id]) refuse("the step writes tensor " + *field + ", which is an input or already written");
+            if (written_[id] && written_twice_ == 0) {
+                written_twice_ = line_;
+                twice_ = "the step writes tensor " + *field + ", which is an input or already written";
+            }
+            if (!written_[id]) net_.tensors[id].first = now;
             written_[id] = true;
-            net_.tensors[id].first = net_.tensors[id].last = now;
+            net_.tensors[id].last = now;
             fresh.writes.push_back(id);
         }
+        if (next != fields_.end()) {
+            if (next + 1 == fields_.end()) refuse("no step follows the word \"next\"");
+            for (auto field = next + 1; field != fields_.end(); ++field) {
+                const std::size_t step = number(*field);
+                if (step > std::numeric_limits<std::uint32_t>::max()) refuse("there is no step " + *field);
+                fresh.next.push_back(static_cast<std::uint32_t>(step));
+            }
+        }
         net_.steps.push_back(std::move(fresh));
+        lines_.push_back(line_);
     }
     void finish() {
+        if (written_twice_ != 0 && !net_.has_branches()) {
+            line_ = written_twice_;
+            refuse(twice_);
+        }
         for (std::size_t id = 0; id != net_.tensors.size(); ++id) {
             if (!written_[id])
                 throw input_error{path_ + ": tensor " + std::to_string(id) + " is not an input, and no step writes it"};
             if (net_.tensors[id].is_output) net_.tensors[id].last = net_.duration() - 1;
+        }
+        if (net_.has_branches()) find_lives();
+    }
+    /// Finds the steps at which each tensor is live on any path.
+    void find_lives() {
+        std::vector<std::vector<std::uint32_t>> lists;
+        const auto indices = [&](const std::vector<std::size_t>& from) -> std::span<const std::uint32_t> {
+            return lists.emplace_back(from.begin(), from.end());
+        };
+        std::vector<std::size_t> inputs, outputs;
+        for (std::size_t id = 0; id != net_.tensors.size(); ++id) {
+            if (net_.tensors[id].is_input) inputs.push_back(id);
+            if (net_.tensors[id].is_output) outputs.push_back(id);
+        }
+        std::vector<allot::flow_step> steps;
+        for (const step& each : net_.steps) steps.push_back({indices(each.reads), indices(each.writes), each.next});
+        const allot::flow_lifetimes found =
+            allot::find_lifetimes({net_.tensors.size(), indices(inputs), indices(outputs), steps});
+        if (found.error.reason == allot::flow_refusal::read_too_early)
+            throw input_error{path_ + ": a path leads to a read of tensor " + std::to_string(found.error.which) +
+                              " before a step writes it"};
+        if (found.error.reason != allot::flow_refusal::none) {
+            line_ = lines_[found.error.which];
+            refuse(found.error.what());
+        }
+        for (std::size_t id = 0; id != net_.tensors.size(); ++id) net_.tensors[id].lives.push_back(found.first[id]);
+        for (const allot::plan_revival& each : found.revivals) net_.tensors[each.buffer].lives.push_back(each.live);
+        for (tensor& each : net_.tensors) {
+            each.first = static_cast<std::size_t>(each.lives.front().from);
+            each.last = static_cast<std::size_t>(each.lives.back().until) - 1;
         }
     }
 
     std::string path_;
     std::vector<std::string> fields_;  // of this line
     std::size_t line_ = 0, kind_ = 0, bytes_ = 0;
+    std::size_t written_twice_ = 0;   // the first line that writes a tensor again, which only branches permit
+    std::string twice_;               // why that line is refused
+    std::vector<std::size_t> lines_;  // of the steps
     bool named_ = false;
     std::vector<bool> written_;
     network net_;

@@ -15,7 +15,16 @@ The format (one record per line, fields separated by a space; a line that starts
     tensor ID BYTES DTYPE SHAPE NAME           IDs count from 0; SHAPE is 1x3x224x224, or "scalar" for rank 0
     input ID                                   a tensor that the caller writes before step 0
     output ID                                  a tensor that the caller reads after the last step
-    step INDEX OPERATOR [ID...] -> [ID...]     the tensors it reads -> the tensors it writes
+    step INDEX OPERATOR [ID...] -> [ID...] [next INDEX...]
+                                               the tensors it reads -> the tensors it writes; the steps that can follow
+
+The operators of If, Loop and Scan become steps too:
+
+    If      reads the condition                 next THEN ELSE     Loop    reads the initial values, writes the variables
+    THEN    …                                                      …       the operators of the body
+            writes the outputs                  next END           Loop    reads the results, writes the variables
+    ELSE    …                                                              next BODY END
+    END
 
 The network file does not contain:
   * weights, which are not in the arena: initializers, and values computed from constants alone, even if they are
@@ -24,21 +33,21 @@ The network file does not contain:
 
 The functions of a model are expanded, so that each step is a primitive operator.
 
-A required size that is unknown, a string, a sequence, or an operator with a graph inside it (If, Loop, Scan) is an
-error: one sentence on standard error, exit status 1. Requires Python's onnx module (Debian: python3-onnx).
+A required size that is unknown or changes in a loop, a string, a sequence, or another operator with a graph inside it is
+an error: one sentence on standard error, exit status 1. Requires Python's onnx module (Debian: python3-onnx).
 """
 
 import argparse
 import math
 import re
 import sys
-from itertools import accumulate
 from pathlib import Path
 from typing import List, NamedTuple
 
 try:
     import onnx
     import onnx.helper
+    import onnx.numpy_helper
     import onnx.shape_inference
     from google.protobuf.message import DecodeError
 except ImportError:
@@ -81,6 +90,7 @@ class Step(NamedTuple):
     operator: str
     reads: List[int]
     writes: List[int]
+    next: List[int] = ()  # the steps that can follow; empty: the step after this one
 
 
 class Network(NamedTuple):
@@ -228,6 +238,8 @@ class Inliner:
                     names[name] = self.fresh(name)
                 values[i] = names[name]
         del made.attribute[:]
+        if any(attribute.HasField("g") or attribute.graphs for attribute in inner.attribute):
+            raise Refused(f"the operator {inner.op_type} of a function has a graph inside it.")
         for attribute in inner.attribute:
             if attribute.ref_attr_name and attribute.ref_attr_name not in attributes:
                 continue  # omitted by the caller
@@ -253,77 +265,333 @@ class Inliner:
         self.model.opset_import.extend(domain for domain in function.opset_import if domain.domain in missing)
 
 
+def graphs_of(node):
+    """Returns the graphs inside a node, by the name of their attribute."""
+    return {attribute.name: attribute.g for attribute in node.attribute if attribute.HasField("g")}
+
+
+def free_names(graph):
+    """Returns the names that a graph takes from the graphs around it."""
+    names = set()
+    for node in graph.node:
+        names |= names_read(node)
+    names |= {value.name for value in graph.output}
+    inside = {name for node in graph.node for name in node.output} | {value.name for value in graph.input}
+    return names - inside - {weight.name for weight in graph.initializer} - {""}
+
+
+def names_inside(graph):
+    """Returns the names that the graphs inside the operators of a graph define."""
+    names = set()
+    for inner in [inner for node in graph.node for inner in graphs_of(node).values()]:
+        names |= {value.name for value in inner.input} | {name for node in inner.node for name in node.output}
+        names |= names_inside(inner)
+    return names
+
+
+def names_read(node):
+    """Returns the names that a node reads, also in the graphs inside it."""
+    names = set(node.input)
+    for graph in graphs_of(node).values():
+        names |= free_names(graph)
+    return names
+
+
+def slice_of(value, axis):
+    """Returns the type of one slice of a value; None if the shape of the value is unknown."""
+    shape = shape_of(value) if value else None
+    if not shape:
+        return None
+    shape.pop(axis)
+    return onnx.helper.make_tensor_value_info(value.name, value.type.tensor_type.elem_type, shape)
+
+
+class Scope:
+    """The names of one graph. A graph inside another one also has the names of that one."""
+
+    def __init__(self, graph, outer=None):
+        self.graph = graph
+        self.outer = outer
+        self.values = {weight.name: onnx.helper.make_tensor_value_info(weight.name, weight.data_type, weight.dims)
+                       for weight in graph.initializer}
+        self.values.update((value.name, value) for value in values_of(graph))
+        self.weights = {weight.name for weight in graph.initializer}
+        self.weights |= {weight.values.name for weight in graph.sparse_initializer}
+        self.needed = {name for node in graph.node for name in names_read(node)} | {v.name for v in graph.output}
+        self.ids = {}  # by name of the tensor
+        self.given = {}  # ids of tensors that the graph writes for the one around it
+
+    def find(self, name):
+        """Returns the scope that has the name; None if there is none."""
+        if name in self.ids or name in self.weights:
+            return self
+        return self.outer.find(name) if self.outer else None
+
+    def value(self, name):
+        """Returns the type of a name; None if it is unknown."""
+        if name in self.values or not self.outer:
+            return self.values.get(name)
+        return self.outer.value(name)
+
+
 class Converter:
     """Converts one graph, and numbers its tensors and steps."""
 
     def __init__(self, model, dimensions, shapes):
-        Inliner(model).inline()
-        self.graph = model.graph
-        self.refuse_subgraphs()
-        set_dimensions(self.graph, dimensions)
-        missing = set_shapes(self.graph, shapes)
-        self.symbols = {symbol_of(d) for v in values_of(self.graph) for d in v.type.tensor_type.shape.dim} - {""}
+        inliner = Inliner(model)
+        inliner.inline()
+        self.functions = inliner.functions
+        self.dimensions = dimensions
+        self.shapes = shapes
+        set_dimensions(model.graph, dimensions)
+        missing = set_shapes(model.graph, shapes)
+        self.symbols = {symbol_of(d) for v in values_of(model.graph) for d in v.type.tensor_type.shape.dim} - {""}
         model = infer_shapes(model)
         if missing:
-            if missing := set_shapes(model.graph, missing):
+            if missing := set_shapes(model.graph, missing).keys() - names_inside(model.graph):
                 raise Refused(f"--shape names '{min(missing)}', which is no tensor of the graph.")
             model = infer_shapes(model)
         self.graph = model.graph
-        self.values = {value.name: value for value in values_of(self.graph)}
-        self.weights = {weight.name for weight in self.graph.initializer}
-        self.weights |= {weight.values.name for weight in self.graph.sparse_initializer}
-        self.needed = {name for node in self.graph.node for name in node.input} | {v.name for v in self.graph.output}
+        self.shell = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
+        self.opset = max([each.version for each in model.opset_import if each.domain in ("", "ai.onnx")], default=1)
+        self.scope = Scope(model.graph)
         self.tensors = []
-        self.ids = {}  # by name of the tensor
-
-    def refuse_subgraphs(self):
-        for node in self.graph.node:
-            if any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute):
-                raise Refused(f"the operator {node.op_type} ({node.name or node.output[0]}) has a graph inside it.")
+        self.steps = []
 
     def network(self, name):
-        inputs = [self.add_tensor(v.name) for v in self.graph.input if v.name not in self.weights]
-        steps = [step for step in map(self.step, self.graph.node) if step]
-        outputs = [self.id_of(v.name, "the caller") for v in self.graph.output]
+        inputs = [self.add_tensor(self.scope, v.name) for v in self.graph.input if v.name not in self.scope.weights]
+        self.add_nodes(self.scope)
+        outputs = [self.id_of(self.scope, v.name, "the caller") for v in self.graph.output]
         once = dict.fromkeys(id for id in outputs if id is not None)  # a tensor may be listed twice
-        return Network(name, self.tensors, inputs, list(once), steps)
+        return Network(name, self.tensors, inputs, list(once), self.steps)
 
-    def step(self, node):
-        """Returns the step of a node; None if it computes weights."""
-        reads = [self.id_of(name, f"the operator {node.op_type}") for name in node.input if name]
+    def add_nodes(self, scope):
+        for node in scope.graph.node:
+            if not any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute):
+                self.add_step(scope, node)
+            elif node.op_type == "If":
+                self.add_if(scope, node)
+            elif node.op_type == "Loop":
+                self.add_loop(scope, node)
+            elif node.op_type == "Scan":
+                self.add_scan(scope, node)
+            else:
+                raise Refused(f"the operator {node.op_type} ({node.name or node.output[0]}) has a graph inside it.")
+
+    def add_step(self, scope, node):
+        """Adds the step of a node, unless it computes weights."""
+        reads = [self.id_of(scope, name, f"the operator {node.op_type}") for name in node.input if name]
         written = [name for name in node.output if name]
         if node.op_type not in RANDOM and all(id is None for id in reads):
-            self.weights.update(written)
-            return None
-        writes = [self.add_tensor(name) for name in written if name in self.needed or self.has_size(name)]
-        return Step(node.op_type, [id for id in reads if id is not None], writes)
+            scope.weights.update(written)
+            return
+        writes = [self.add_tensor(scope, name) for name in written if name in scope.needed or self.has_size(scope, name)]
+        self.steps.append(Step(node.op_type, self.tensors_of(reads), writes))
 
-    def id_of(self, name, reader):
+    def add_if(self, scope, node):
+        condition = self.id_of(scope, node.input[0], "the operator If")
+        branches = [self.inner(scope, graphs_of(node)[name], {}) for name in ("then_branch", "else_branch")]
+        results = {}  # by position
+        for i, name in enumerate(node.output):
+            if name in scope.needed:
+                results[i] = self.add_tensor(scope, name, *(each.value(each.graph.output[i].name) for each in branches))
+        self.steps.append(Step("If", self.tensors_of([condition]), [], []))
+        choice = self.steps[-1]
+        starts = []
+        for name, branch in zip(("Then", "Else"), branches):
+            starts.append(len(self.steps))
+            choice.next.append(len(self.steps))
+            produced = {name for inner in branch.graph.node for name in inner.output}
+            for i, id in results.items():
+                if (result := branch.graph.output[i].name) in produced:
+                    branch.given.setdefault(result, id)
+            self.add_nodes(branch)
+            for i, id in results.items():
+                result = branch.graph.output[i].name
+                if branch.ids.get(result) != id:
+                    reads = self.tensors_of([self.id_of(branch, result, "the operator If")])
+                    self.steps.append(Step("Identity", reads, [id]))
+            if len(self.steps) == starts[-1]:
+                self.steps.append(Step(name, [], []))
+        self.skip(starts[0], starts[1])
+
+    def skip(self, start, end):
+        """Lets the steps from start to end continue with the last step so far, instead of step end."""
+        after = len(self.steps)
+        for i in range(start, end):
+            step = self.steps[i]
+            following = list(step.next) or [i + 1]
+            if end in following:
+                self.steps[i] = step._replace(next=[after if each == end else each for each in following])
+
+    def add_loop(self, scope, node):
+        graph = graphs_of(node)["body"]
+        count = len(graph.input) - 2
+        types = {graph.input[2 + i].name: scope.value(node.input[2 + i]) for i in range(count)}
+        body = self.inner(scope, graph, types)
+        controls = self.tensors_of(self.id_of(scope, name, "the operator Loop") for name in node.input[:2] if name)
+        used = [value.name for value in graph.input[:2] if value.name in body.needed]
+        counters = [self.add_tensor(body, name) for name in used]
+        self.set_rows(scope, node, body, graph.output[1 + count:])
+        self.repeat(scope, node, body, controls, counters, graph.input[2:], node.input[2:],
+                    graph.output[1:1 + count], graph.output[1 + count:], graph.output[:1], [])
+
+    def set_rows(self, scope, node, body, rows):
+        """Sets the unknown shapes of the stacked outputs of a loop whose number of iterations has a constant bound."""
+        count = self.constant(scope, node.input[0])
+        for name, row in zip(node.output[len(node.output) - len(rows):], rows):
+            if count is None or not self.has_size(body, row.name) or self.has_size(scope, name):
+                continue
+            tensor = body.value(row.name).type.tensor_type
+            scope.values[name] = onnx.helper.make_tensor_value_info(
+                name, tensor.elem_type, [max(count, 0), *shape_of(body.value(row.name))])
+
+    @staticmethod
+    def constant(scope, name):
+        """Returns a constant number; None if it is unknown."""
+        while scope:
+            tensors = [weight for weight in scope.graph.initializer if weight.name == name]
+            tensors += [attribute.t for node in scope.graph.node if node.op_type == "Constant" and name in node.output
+                        for attribute in node.attribute if attribute.name == "value"]
+            if tensors:
+                return int(onnx.numpy_helper.to_array(tensors[0]).reshape(-1)[0])
+            scope = scope.outer
+        return None
+
+    def add_scan(self, scope, node):
+        if self.opset < 9:
+            raise Refused("the operator Scan of opset 8 is not supported; convert the model to opset 9 or later.")
+        graph = graphs_of(node)["body"]
+        scanned = onnx.helper.get_attribute_value(next(a for a in node.attribute if a.name == "num_scan_inputs"))
+        count = len(graph.input) - scanned
+        types = {value.name: scope.value(name) for value, name in zip(graph.input[:count], node.input)}
+        axes = next((a.ints for a in node.attribute if a.name == "scan_input_axes"), [0] * scanned)
+        for value, name, axis in zip(graph.input[count:], node.input[count:], axes):
+            types[value.name] = slice_of(scope.value(name), axis)
+        body = self.inner(scope, graph, types)
+        sources = self.tensors_of(self.id_of(scope, name, "the operator Scan") for name in node.input[count:])
+        self.repeat(scope, node, body, sources, [], graph.input[:count], node.input[:count],
+                    graph.output[:count], graph.output[count:], [], graph.input[count:])
+
+    def repeat(self, scope, node, body, controls, counters, variables, initial, results, rows, conditions, slices):
+        """Adds the steps of a loop. The variables are live from one iteration to the next, and each iteration adds a row
+        to the stacked outputs."""
+        kind = node.op_type
+        states = []
+        for value, result, name in zip(variables, results, node.output):
+            if self.has_size(body, result.name) and self.size_of(body, value.name) != self.size_of(body, result.name):
+                raise Refused(f"the size of '{value.name}' changes in the loop of the operator {kind}.")
+            states.append(self.add_tensor(body, value.name))
+            if name:
+                scope.ids[name] = states[-1]
+        stacked = [self.add_tensor(scope, name) if name in scope.needed else None for name in node.output[len(results):]]
+        stacks = self.tensors_of(stacked)
+        reads = self.tensors_of(self.id_of(scope, name, f"the operator {kind}") for name in initial)
+        self.steps.append(Step(kind, [*controls, *reads], [*counters, *states, *stacks], []))
+        begin = self.steps[-1]
+        start = len(self.steps)
+        cuts = [self.add_tensor(body, value.name) for value in slices if value.name in body.needed]
+        if cuts:
+            self.steps.append(Step(kind, controls, cuts))
+        for value, result, state in zip(variables, results, states):
+            if self.may_overwrite(body, value.name, result.name):
+                body.given[result.name] = state
+        self.add_nodes(body)
+        read = [value.name for value in (*conditions, *results)]
+        read += [row.name for row, id in zip(rows, stacked) if id is not None]
+        ids = self.tensors_of(self.id_of(body, name, f"the operator {kind}") for name in read)
+        after = len(self.steps) + 1
+        self.steps.append(Step(kind, list(dict.fromkeys([*controls, *counters, *ids, *stacks])),
+                               [*counters, *states, *stacks], [start, after]))
+        begin.next.extend([start, after])
+
+    def may_overwrite(self, body, variable, result):
+        """Returns whether the node that writes the result and the nodes after it do not read the variable."""
+        nodes = list(body.graph.node)
+        writers = [i for i, node in enumerate(nodes) if result in node.output]
+        listed = [value.name for value in body.graph.output]
+        return (bool(writers) and variable not in listed and listed.count(result) == 1 and
+                not any(variable in names_read(node) for node in nodes[writers[0]:]))
+
+    def inner(self, scope, graph, types):
+        """Returns the scope of a graph inside another one, with inferred shapes. `types` are those of its inputs."""
+        if any(key_of(node) in self.functions for node in graph.node):
+            raise Refused("a function is called in a graph inside an operator.")
+        made = onnx.ModelProto()
+        made.CopyFrom(self.shell)
+        made.graph.CopyFrom(graph)
+        set_dimensions(made.graph, self.dimensions)
+        for value in made.graph.input:
+            if types.get(value.name) is not None:
+                value.type.CopyFrom(types[value.name].type)
+        for name in sorted(free_names(graph)):
+            self.capture(scope, made.graph, name)
+        set_shapes(made.graph, self.shapes)
+        made = infer_shapes(made)
+        if set_shapes(made.graph, self.shapes).keys() != self.shapes.keys():
+            made = infer_shapes(made)
+        return Scope(made.graph, scope)
+
+    def capture(self, scope, graph, name):
+        """Adds a name of the graphs around a graph to its inputs or weights, for the inference of shapes."""
+        found = scope
+        while found:
+            for weight in found.graph.initializer:
+                if weight.name == name:
+                    graph.initializer.add().CopyFrom(weight)
+                    return
+            if name in found.values:
+                graph.input.add().CopyFrom(found.values[name])
+                return
+            found = found.outer
+
+    @staticmethod
+    def tensors_of(ids):
+        """Returns the ids without those of weights."""
+        return [id for id in ids if id is not None]
+
+    def id_of(self, scope, name, reader):
         """Returns the id of a tensor; None for a weight."""
-        if name not in self.ids and name not in self.weights:
+        found = scope.find(name)
+        if found is None:
             raise Refused(f"{reader} reads '{name}' before any step has written it.")
-        return self.ids.get(name)
+        return found.ids.get(name)
 
-    def has_size(self, name):
-        value = self.values.get(name)
+    def has_size(self, scope, name):
+        value = scope.value(name)
         return value is not None and value.type.tensor_type.elem_type != 0 and shape_of(value) is not None
 
-    def add_tensor(self, name):
-        if name in self.ids or name in self.weights:
+    def size_of(self, scope, name):
+        """Returns the bytes of a tensor."""
+        value = scope.value(name)
+        return self.described(name, value).size
+
+    def add_tensor(self, scope, name, *others):
+        """Adds a tensor. `others` are values that it may have too, from the branches that write it."""
+        if name in scope.ids or name in scope.weights:
             raise Refused(f"the tensor '{name}' is written twice.")
-        value = self.values.get(name)
+        known = [value for value in (scope.value(name), *others) if value is not None and shape_of(value) is not None]
+        tensors = [self.described(name, value) for value in known] or [self.described(name, scope.value(name))]
+        largest = max(tensors, key=lambda each: each.size)
+        if name in scope.given:
+            scope.ids[name] = scope.given[name]
+        else:
+            scope.ids[name] = len(self.tensors)
+            self.tensors.append(largest)
+        return scope.ids[name]
+
+    def described(self, name, value):
+        """Returns the tensor of a value."""
         element_type = value.type.tensor_type.elem_type if value else 0
         if element_type == STRING:
             raise Refused(f"the tensor '{name}' contains strings.")
-        if not self.has_size(name):
+        if element_type == 0 or shape_of(value) is None:
             raise Refused(self.unknown_size(name, value))
         if element_type not in ELEMENT_TYPES:
             raise Refused(f"the tensor '{name}' is of an unknown type (ONNX's number {element_type}).")
         dtype, bits = ELEMENT_TYPES[element_type]
         shape = shape_of(value)
-        self.ids[name] = len(self.tensors)
-        self.tensors.append(Tensor((math.prod(shape) * bits + 7) // 8, dtype, shape, name))
-        return self.ids[name]
+        return Tensor((math.prod(shape) * bits + 7) // 8, dtype, shape, name)
 
     def unknown_size(self, name, value):
         if value and value.type.WhichOneof("value") not in (None, "tensor_type"):
@@ -355,24 +623,40 @@ def text_of(network, comments):
     lines += [f"input {id}" for id in network.inputs]
     lines += [f"output {id}" for id in network.outputs]
     for index, step in enumerate(network.steps):
-        lines.append(" ".join(map(str, ["step", index, one_word(step.operator), *step.reads, "->", *step.writes])))
+        following = ["next", *step.next] if step.next else []
+        words = ["step", index, one_word(step.operator), *step.reads, "->", *step.writes, *following]
+        lines.append(" ".join(map(str, words)))
     return "\n".join(lines) + "\n"
 
 
 def most_live(network):
-    """Returns the most bytes live at one step. A tensor lives from the step that writes it to the last that reads it."""
-    end = max(len(network.steps) - 1, 0)
-    first = dict.fromkeys(network.inputs, 0)
-    last = dict(first)
+    """Returns the most bytes live at one step. A tensor is live on each path from a step that writes it to a read."""
+    count = len(network.steps)
+    before = [[] for _ in range(count + 1)]
+    readers = [[] for _ in network.tensors]
+    writers = [[] for _ in network.tensors]
     for index, step in enumerate(network.steps):
-        first.update(dict.fromkeys(step.writes, index))
-        last.update(dict.fromkeys([*step.reads, *step.writes], index))
-    last.update(dict.fromkeys(network.outputs, end))
-    change = [0] * (end + 2)
+        for following in step.next or [index + 1]:
+            before[following].append(index)
+        for id in step.reads:
+            readers[id].append(index)
+        for id in step.writes:
+            writers[id].append(index)
+    for id in network.outputs:
+        readers[id].append(count)
+    live = [0] * (count + 1)
     for id, tensor in enumerate(network.tensors):
-        change[first[id]] += tensor.size
-        change[last[id] + 1] -= tensor.size
-    return max(accumulate(change))
+        needed, work = set(readers[id]), list(readers[id])
+        steps = needed | set(writers[id]) | ({0} if id in network.inputs else set())
+        while work:
+            for index in before[work.pop()]:
+                steps.add(index)
+                if index not in needed and index not in writers[id]:
+                    needed.add(index)
+                    work.append(index)
+        for index in steps - ({count} if count else set()):
+            live[index] += tensor.size
+    return max(live)
 
 
 def summary_of(network):

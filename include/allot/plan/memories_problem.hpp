@@ -77,7 +77,8 @@ struct memories_summary {
     /// case, an infeasible plan has one of these causes: the bytes that live at `step` exceed all memories together, or
     /// the one memory that all of them must live in; or each choice of memories was tried.
     std::size_t which = 0;
-    std::int64_t step = 0;  ///< Step at which the most bytes are live.
+    std::int64_t step = 0;     ///< Step at which the most bytes are live.
+    std::uint64_t effort = 0;  ///< Spent effort, in the unit of `memories_options::effort`.
     /// Compares all members.
     friend constexpr bool operator==(const memories_summary&, const memories_summary&) = default;
 };

@@ -26,7 +26,8 @@
 // When not to use: symbols become known while buffers live (symbolic.hpp), there are a few values (plan each), or sizes
 // have no upper bounds (use an arena).
 //
-// Complexity: a few plans for each piece, plus `effort` computations of offsets, each O(n).
+// Complexity: up to three plans for each of 4 * `pieces_at_most` ranges, up to about 130 computations of offsets for
+// each of these ranges and each order, and `effort` of them for proofs. A computation of offsets is O(n).
 // Memory: the heap. About 300 bytes for each size and 16 for each buffer and order.
 // Thread safety: pure functions. Any number of threads may call `place` of one plan.
 #pragma once

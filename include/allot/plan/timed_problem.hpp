@@ -64,6 +64,7 @@ struct timed_summary {
     std::uint64_t whole_elapsed = 0;            ///< Elapsed time of the plan without copies.
     std::uint64_t waited = 0;                   ///< Time that steps waited for copies.
     std::uint64_t copied = 0;                   ///< Bytes that all copies transfer.
+    std::uint64_t effort = 0;                   ///< Spent effort, in the unit of `memories_options::effort`.
     std::uint64_t unplaced = 0;                 ///< Number of unplaced buffers.
     std::size_t which = 0;  ///< A buffer that fits none of its allowed memories, or the number of buffers.
     /// Compares all members.

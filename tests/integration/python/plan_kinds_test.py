@@ -120,6 +120,43 @@ def test_wrong_accesses_are_refused(accesses, error, reason):
         allot.plan_moves(MOVING[0], accesses, memories=[(None,)])
 
 
+@settings(max_examples=60, deadline=None)
+@given(moving(), st.lists(st.integers(0, 500), min_size=20, max_size=20), st.integers(0, 5), st.integers(0, 90))
+def test_copies_run_beside_the_steps(problem, durations, copy_cost, latency):
+    rows, accesses, capacity = problem
+    first = min(row[1] for row in rows)  # steps are counted from 0 here
+    rows = [(size, lower - first, upper - first, alignment) for size, lower, upper, alignment in rows]
+    accesses = [(access[0], access[1] - first, *access[2:]) for access in accesses]
+    costs = [1, 7]
+    made = allot.plan_timed(rows, accesses, durations, memories=[(capacity, 1), (None, 7)], copy_cost=copy_cost,
+                            latency=latency, effort=2000)
+    assert made.fits and made.bound <= made.elapsed <= made.whole_elapsed
+    assert (made.status == "optimal") == (made.elapsed == made.bound)
+    assert made.copied == sum(rows[copy.buffer][0] for copy in made.copies)
+    now = queue = waited = 0
+    ends = [0] * len(durations)
+    for step, duration in enumerate(durations):
+        for copy in made.copies:
+            if copy.begin == step:
+                queue = max(queue, now) + latency + copy_cost * rows[copy.buffer][0]
+                ends[copy.end] = max(ends[copy.end], queue)
+        waited += max(ends[step] - now, 0)
+        now = max(now, ends[step])
+        now += max(duration, sum(rows[access[0]][0] * costs[made.pieces[made.piece_of[k]].memory]
+                                 for k, access in enumerate(accesses) if access[1] == step))
+    assert (made.elapsed, made.waited) == (max(now, queue), waited)
+
+
+def test_a_plan_in_time_refuses_mistakes():
+    memories = [(1000, 1), (None, 10)]
+    with pytest.raises(allot.PlanError, match="access 10"):
+        allot.plan_timed(*MOVING, [1] * 9, memories=memories, copy_cost=1)
+    with pytest.raises(TypeError, match="durations"):
+        allot.plan_timed(*MOVING, 5, memories=memories, copy_cost=1)
+    with pytest.raises(ValueError, match="copy_cost"):
+        allot.plan_timed(*MOVING, [1] * 10, memories=memories, copy_cost=-1)
+
+
 @st.composite
 def paging(draw):
     rows = draw(tables())

@@ -564,6 +564,31 @@ TEST_CASE("spill: effort improves plans of more than search_at_most buffers") {
     }
 }
 
+TEST_CASE("spill: the spent effort is at most a tenth above the limit and the effort of the simple plan") {
+    std::mt19937 random{24};
+    for (const std::size_t count : {50U, 400U, 2500U})
+        for (const bool is_bounded : {false, true}) {
+            std::vector<plan_buffer> buffers;
+            while (buffers.size() != count) {
+                const auto from = static_cast<std::int64_t>(random() % count);
+                const auto length = 1 + static_cast<std::int64_t>(random() % (random() % 8 == 0 ? count : 20));
+                buffers.push_back({.size = 1 + random() % 100'000, .live = {from, from + length}, .align = 16});
+            }
+            const plan_memory two[] = {{.capacity = 800'000}, {.cost = 1}};
+            const plan_memory three[] = {{.capacity = 500'000}, {.capacity = 900'001, .cost = 2}, {.cost = 5}};
+            memories_problem problem{.buffers = {.buffers = buffers}, .memories = two};
+            if (is_bounded) problem.memories = three;
+            const std::uint64_t simple = allot::plan_memories(problem, {.effort = 0})->effort;
+            for (const std::uint64_t effort : {2'000U, 30'000U}) {
+                CAPTURE(count);
+                CAPTURE(effort);
+                const auto made = allot::plan_memories(problem, {.effort = effort});
+                REQUIRE(made);
+                CHECK(made->effort <= simple + effort * 11 / 10);
+            }
+        }
+}
+
 TEST_CASE("spill: effort bounds the work for tens of thousands of buffers") {
     // 40,000 buffers, some with long lifetimes. The number of pairs that live at the same time is many times larger.
     std::mt19937 random{6};

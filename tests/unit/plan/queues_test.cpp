@@ -4,6 +4,7 @@
 
 #include "brute_force.hpp"
 #include "problems.hpp"
+#include "queued_owner.hpp"
 
 #include <doctest/doctest.h>
 
@@ -18,75 +19,11 @@ using allot::plan_refusal;
 using allot::plan_status;
 using allot::queued_violation_kind;
 
-struct owner {
-    std::vector<allot::queued_buffer> buffers{};
-    std::vector<std::size_t> queues{};
-    std::vector<allot::queue_wait> waits{};
-    std::vector<allot::queued_use> uses{};
+using problems::queued_owner;
 
-    [[nodiscard]] allot::queued_problem problem() const { return {buffers, queues, waits, uses}; }
-    /// Returns for each pair of operators whether the first one runs before the second one: all paths of waits and of
-    /// operators of one queue.
-    [[nodiscard]] std::vector<std::vector<bool>> paths() const {
-        const std::size_t count = queues.size();
-        std::vector<std::vector<bool>> made(count, std::vector<bool>(count));
-        for (std::size_t a = 0; a != count; ++a)
-            for (std::size_t b = a + 1; b != count; ++b) made[a][b] = queues[a] == queues[b];
-        for (const allot::queue_wait& each : waits) made[each.earlier][each.operation] = true;
-        for (std::size_t via = 0; via != count; ++via)
-            for (std::size_t a = 0; a != count; ++a)
-                for (std::size_t b = 0; b != count; ++b)
-                    if (made[a][via] && made[via][b]) made[a][b] = true;
-        return made;
-    }
-    [[nodiscard]] bool is_used(std::size_t buffer) const {
-        return std::any_of(uses.begin(), uses.end(),
-                           [&](const allot::queued_use& use) { return use.buffer == buffer; });
-    }
-    [[nodiscard]] bool may_share(const std::vector<std::vector<bool>>& is_before, std::size_t a, std::size_t b) const {
-        bool forward = true, backward = true;
-        for (const allot::queued_use& x : uses)
-            for (const allot::queued_use& y : uses) {
-                if (x.buffer != a || y.buffer != b) continue;
-                forward = forward && is_before[x.operation][y.operation];
-                backward = backward && is_before[y.operation][x.operation];
-            }
-        return forward || backward;
-    }
-    /// Returns the problem of one memory in which only buffers that may not share bytes are apart.
-    [[nodiscard]] problems::owner as_pairs() const {
-        const auto order = paths();
-        problems::owner made;
-        for (std::size_t i = 0; i != buffers.size(); ++i) {
-            const auto step = static_cast<std::int64_t>(i);
-            made.buffers.push_back({is_used(i) ? buffers[i].size : 0, {step, step + 1}, buffers[i].align});
-            for (std::size_t k = 0; k != i; ++k)
-                if (!may_share(order, i, k)) made.apart.push_back({i, k});
-        }
-        return made;
-    }
-    /// Returns the largest sum of sizes of buffers of which no two may share bytes.
-    [[nodiscard]] std::uint64_t heaviest() const {
-        const auto order = paths();
-        std::uint64_t most = 0;
-        for (unsigned set = 0; set != 1U << buffers.size(); ++set) {
-            std::uint64_t sum = 0;
-            bool is_clique = true;
-            for (std::size_t i = 0; i != buffers.size(); ++i) {
-                if ((set >> i & 1) == 0) continue;
-                sum += is_used(i) ? buffers[i].size : 0;
-                for (std::size_t k = 0; k != i; ++k)
-                    if ((set >> k & 1) != 0 && may_share(order, i, k)) is_clique = false;
-            }
-            if (is_clique) most = std::max(most, sum);
-        }
-        return most;
-    }
-};
-
-owner random_graph(std::uint64_t seed, std::size_t buffers, std::size_t operators) {
+queued_owner random_graph(std::uint64_t seed, std::size_t buffers, std::size_t operators) {
     problems::random draw{seed};
-    owner made;
+    queued_owner made;
     const std::size_t queues = 1 + draw.index(4);
     for (std::size_t i = 0; i != operators; ++i) {
         made.queues.push_back(draw.index(queues));
@@ -99,7 +36,7 @@ owner random_graph(std::uint64_t seed, std::size_t buffers, std::size_t operator
     return made;
 }
 
-std::uint64_t sum_of(const owner& of, const std::vector<std::size_t>& set) {
+std::uint64_t sum_of(const queued_owner& of, const std::vector<std::size_t>& set) {
     std::uint64_t sum = 0;
     for (const std::size_t each : set) sum += of.buffers[each].size;
     return sum;
@@ -111,7 +48,7 @@ TEST_CASE("queues: small graphs have the lowest plan, and the bound is the heavi
     int optimal = 0, rounds = 0;
     for (std::uint64_t seed = 1; seed <= problems::times(150); ++seed) {
         CAPTURE(seed);
-        const owner given = random_graph(seed, 1 + seed % 6, 1 + seed % 9);
+        const queued_owner given = random_graph(seed, 1 + seed % 6, 1 + seed % 9);
         const auto made = allot::plan_queues(given.problem());
         REQUIRE(made);
         CHECK(allot::validate_queues(given.problem(), *made, made->peak).kind == queued_violation_kind::none);
@@ -129,7 +66,7 @@ TEST_CASE("queues: small graphs have the lowest plan, and the bound is the heavi
 }
 
 TEST_CASE("queues: a wait lets buffers of two queues share bytes") {
-    owner given{.buffers = {{64}, {64}}, .queues = {0, 1}, .uses = {{0, 0}, {1, 1}}};
+    queued_owner given{.buffers = {{64}, {64}}, .queues = {0, 1}, .uses = {{0, 0}, {1, 1}}};
     const auto beside = allot::plan_queues(given.problem());
     REQUIRE(beside);
     CHECK(beside->peak == 128);
@@ -147,10 +84,10 @@ TEST_CASE("queues: a wait lets buffers of two queues share bytes") {
 
 TEST_CASE("queues: a buffer ends when all queues have passed its uses") {
     // Queue 1 reads buffer 0 beside the later operators of queue 0. Operator 3 waits for that read.
-    const owner given{.buffers = {{8}, {8}, {8}},
-                      .queues = {0, 1, 0, 0},
-                      .waits = {{1, 0}, {3, 1}},
-                      .uses = {{0, 0}, {0, 1}, {1, 2}, {2, 3}}};
+    const queued_owner given{.buffers = {{8}, {8}, {8}},
+                             .queues = {0, 1, 0, 0},
+                             .waits = {{1, 0}, {3, 1}},
+                             .uses = {{0, 0}, {0, 1}, {1, 2}, {2, 3}}};
     const auto made = allot::plan_queues(given.problem());
     REQUIRE(made);
     CHECK(made->peak == 16);
@@ -159,14 +96,14 @@ TEST_CASE("queues: a buffer ends when all queues have passed its uses") {
 }
 
 TEST_CASE("queues: large graphs are valid, and one queue is a plan of intervals") {
-    const owner given = random_graph(77, 300, 400);
+    const queued_owner given = random_graph(77, 300, 400);
     const auto made = allot::plan_queues(given.problem(), {.effort = 2000});
     REQUIRE(made);
     CHECK(allot::validate_queues(given.problem(), *made, made->peak).kind == queued_violation_kind::none);
     CHECK(sum_of(given, made->heaviest) <= made->bound);
     CHECK(made->bound <= made->peak);
 
-    owner one = given;
+    queued_owner one = given;
     std::fill(one.queues.begin(), one.queues.end(), 0U);
     const auto alone = allot::plan_queues(one.problem(), {.effort = 2000});
     REQUIRE(alone);
@@ -185,36 +122,36 @@ TEST_CASE("queues: large graphs are valid, and one queue is a plan of intervals"
 }
 
 TEST_CASE("queues: capacity, and buffers without uses") {
-    const owner given{.buffers = {{64, 16}, {64}, {32, 64}}, .queues = {0, 1}, .uses = {{0, 0}, {1, 1}}};
+    const queued_owner given{.buffers = {{64, 16}, {64}, {32, 64}}, .queues = {0, 1}, .uses = {{0, 0}, {1, 1}}};
     CHECK(allot::plan_queues(given.problem(), {.capacity = 128})->status == plan_status::optimal);
     CHECK(allot::plan_queues(given.problem(), {.capacity = 127})->status == plan_status::infeasible);
     const auto made = allot::plan_queues(given.problem());
     CHECK(made->places[2] == allot::plan_place{});
-    const owner none;
+    const queued_owner none;
     CHECK(allot::plan_queues(none.problem())->peak == 0);
 }
 
 TEST_CASE("queues: bad input is refused") {
-    const owner right{.buffers = {{64}, {64}}, .queues = {0, 1}, .waits = {{1, 0}}, .uses = {{0, 0}, {1, 1}}};
+    const queued_owner right{.buffers = {{64}, {64}}, .queues = {0, 1}, .waits = {{1, 0}}, .uses = {{0, 0}, {1, 1}}};
     const auto refused = [&](auto change) {
-        owner wrong = right;
+        queued_owner wrong = right;
         change(wrong);
         const auto error = allot::plan_queues(wrong.problem()).error();
         CHECK(allot::validate_queues(wrong.problem(), {}, 128).kind == queued_violation_kind::bad_problem);
         return error;
     };
     using error = allot::plan_error;
-    CHECK(refused([](owner& of) { of.waits[0] = {0, 0}; }) == error{plan_refusal::contradiction, 0});
-    CHECK(refused([](owner& of) { of.waits[0] = {0, 1}; }) == error{plan_refusal::contradiction, 0});
-    CHECK(refused([](owner& of) { of.waits[0] = {2, 0}; }) == error{plan_refusal::contradiction, 0});
-    CHECK(refused([](owner& of) { of.uses[1].operation = 2; }) == error{plan_refusal::outside_lifetime, 1});
-    CHECK(refused([](owner& of) { of.uses[1].buffer = 2; }) == error{plan_refusal::no_such_buffer, 2});
-    CHECK(refused([](owner& of) { of.buffers[1].align = 3; }) == error{plan_refusal::not_an_alignment, 1});
-    CHECK(refused([](owner& of) { of.queues[1] = 64; }).reason == plan_refusal::too_many);
+    CHECK(refused([](queued_owner& of) { of.waits[0] = {0, 0}; }) == error{plan_refusal::contradiction, 0});
+    CHECK(refused([](queued_owner& of) { of.waits[0] = {0, 1}; }) == error{plan_refusal::contradiction, 0});
+    CHECK(refused([](queued_owner& of) { of.waits[0] = {2, 0}; }) == error{plan_refusal::contradiction, 0});
+    CHECK(refused([](queued_owner& of) { of.uses[1].operation = 2; }) == error{plan_refusal::outside_lifetime, 1});
+    CHECK(refused([](queued_owner& of) { of.uses[1].buffer = 2; }) == error{plan_refusal::no_such_buffer, 2});
+    CHECK(refused([](queued_owner& of) { of.buffers[1].align = 3; }) == error{plan_refusal::not_an_alignment, 1});
+    CHECK(refused([](queued_owner& of) { of.queues[1] = 64; }).reason == plan_refusal::too_many);
 }
 
 TEST_CASE("validate_queues: finds each kind of mistake") {
-    const owner given{
+    const queued_owner given{
         .buffers = {{64, 16}, {64}, {0}}, .queues = {0, 1, 1}, .waits = {}, .uses = {{0, 0}, {1, 1}, {2, 2}}};
     const auto right = *allot::plan_queues(given.problem());
     const auto found = [&](auto change) {

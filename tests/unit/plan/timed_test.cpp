@@ -99,6 +99,39 @@ TEST_CASE("timed: random plans are valid, not longer than without copies, and no
     }
 }
 
+TEST_CASE("timed: the spent effort is at most a tenth above the limit, and a large problem is planned with little") {
+    std::mt19937 random{24};
+    const auto spent = [](const timed_problem& problem, std::uint64_t effort, std::size_t search_at_most = 2048) {
+        const auto made = allot::plan_timed(problem, {.effort = effort, .search_at_most = search_at_most});
+        REQUIRE(made);
+        check_plan(problem, *made);
+        return made->effort;
+    };
+    for (const std::size_t buffers : {20U, 250U}) {
+        CAPTURE(buffers);
+        const owner made = random_problem(random, buffers, static_cast<std::int64_t>(buffers));
+        const std::uint64_t first = spent(made.problem(), 0);
+        for (const std::uint64_t effort : {1'000U, 20'000U})
+            CHECK(spent(made.problem(), effort) <= first + effort * 11 / 10);
+    }
+    // Each trial is local: the effort of a plan of 20 times as many buffers is proportional to their number.
+    const auto of_chain = [&](std::size_t buffers) {
+        owner made;
+        made.memories = {{.capacity = 300, .cost = 1}, {.cost = 10}};
+        made.copy_cost = 4;
+        made.latency = 20;
+        for (std::size_t i = 0; i != buffers; ++i) {
+            const auto from = static_cast<std::int64_t>(i);
+            made.buffers.push_back({.size = 20 + random() % 80, .live = {from, from + 12}});
+            for (const std::int64_t later : {0, 1, 9}) made.accesses.push_back({i, from + later, later == 0});
+        }
+        made.durations.assign(buffers + 12, 700);
+        return spent(made.problem(), 0, 0);
+    };
+    const std::uint64_t few = of_chain(200);
+    CHECK(of_chain(4000) <= 30 * few);
+}
+
 // ── the best plan by load ────────────────────────────────────────────────────────────────────────────────────────────
 
 /// A choice for one buffer: for each event, whether it is in the fast memory, and the steps of the copies in between.

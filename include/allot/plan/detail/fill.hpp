@@ -161,11 +161,11 @@ private:
         choice_.choose_these(hint);
         static_cast<void>(pack(stop, effort_ / 16));
     }
-    /// Fills holes with a part of the remaining effort, and with a small minimum for each candidate.
+    /// Fills holes with a small effort for each candidate, and with a part of the remaining effort.
     constexpr void fill_everywhere() noexcept {
-        constexpr std::uint64_t looks_for_each = 64;
-        const std::uint64_t looks = std::min(left(), effort_ / 4) * fill_holes::looks_a_placement;
-        plan_.fill(candidates_.everywhere(), 0, looks_for_each * candidates_.count() + looks);
+        const std::uint64_t least = 4 * candidates_.count();
+        const std::uint64_t effort = effort_ == 0 ? least : std::min(left(), effort_ / 4 + least);
+        plan_.fill(candidates_.everywhere(), 0, fill_holes::looks_for(effort));
         spent_ += plan_.looked_at() / fill_holes::looks_a_placement;
     }
 
@@ -207,7 +207,7 @@ private:
         constexpr std::uint64_t slacks[]{0, 10, 20, 30, 50, 80, 120, 200, 300, 500};
         constexpr int tries_for_better = 50, tries_in_holes = 4;
         if (!is_searched_) {
-            while (goes_on(stop)) spent_ += plan_.ruin();
+            while (goes_on(stop)) spent_ += plan_.ruin(left());
             return;
         }
         const std::uint64_t tries = std::min<std::uint64_t>(100, effort_ / 16 / (1 + candidates_.count() / 8));
@@ -223,10 +223,10 @@ private:
             choice_.choose_these(plan_.placed());
             choice_.limit_to(slack);
             bool better = false;
-            for (int k = 0; k != tries_for_better && !better; ++k) better = choice_.ruin(spent_);
+            for (int k = 0; k != tries_for_better && !better && spent_ < effort_; ++k) better = choice_.ruin(spent_);
             if (better && !pack(stop)) slack = std::min(slack + most_slack / 16 + 1, most_slack);
             else slack = slack * 3 / 4;
-            for (int k = 0; k != tries_in_holes; ++k) spent_ += plan_.ruin();
+            for (int k = 0; k != tries_in_holes && spent_ < effort_; ++k) spent_ += plan_.ruin(left());
         }
     }
 

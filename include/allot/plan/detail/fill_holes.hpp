@@ -26,6 +26,12 @@ class fill_holes {
 public:
     static constexpr std::uint64_t looks_a_placement = 16;  // as many visits cost about one placement
 
+    /// Returns the number of visits for an effort.
+    [[nodiscard]] static constexpr std::uint64_t looks_for(std::uint64_t effort) noexcept {
+        constexpr std::uint64_t most = ~std::uint64_t{0};
+        return effort > most / looks_a_placement ? most : effort * looks_a_placement;
+    }
+
     [[nodiscard]] static constexpr plan_space space(std::size_t buffers, std::size_t sections,
                                                     bool has_sizes) noexcept {
         const plan_space own{.u32 = 2 * buffers, .u64 = 2 * buffers}, met{.u32 = buffers, .u64 = 2 * buffers};
@@ -92,8 +98,9 @@ public:
     /// Number of buffers that the last `fill` visited candidate by candidate.
     [[nodiscard]] constexpr std::uint64_t looked_at() const noexcept { return looked_at_; }
 
-    /// Ruins a part and recreates it. Restores the plan if its worth would fall. Returns the effort.
-    constexpr std::uint64_t ruin() noexcept {
+    /// Ruins a part and recreates it, with an effort of about `most`. Restores the plan if its worth would fall.
+    /// Returns the effort.
+    constexpr std::uint64_t ruin(std::uint64_t most) noexcept {
         const auto ruined = candidates_->some_part([this](std::uint32_t i) { return placed_[i] == 0; });
         if (!ruined.any) return 1;
         const std::uint64_t before = worth_;
@@ -115,7 +122,7 @@ public:
             place(ruined.wanted, candidates_->coin());
         }
         const bool wanted = placed_[ruined.wanted] != 0;
-        const auto tried = fill(around, 4 + candidates_->below(6));
+        const auto tried = fill(around, 4 + candidates_->below(6), looks_for(most));
         const std::uint64_t effort = 1 + (near_ + tried.size()) / 4 + looked_at_ / looks_a_placement;
         if (worth_ >= before) return effort;
         if (wanted) is_placed(ruined.wanted, false);

@@ -99,6 +99,7 @@ public:
             fill_all(once ? options_.effort - spent : (options_.effort - spent) / 2 + 1);
             if (once || !learn()) break;
         }
+        made.effort = spent;
     }
 
     /// Memory of a merged buffer in the best plan.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// timed_pieces: translates visits into a problem of `plan_memories`, and its plan into pieces and copies; times.
+// timed_pieces: the pieces and copies of visits, as problems of `plan_memories` and as a plan; times.
 //
-// Internal. The pieces of a value are its home, if an access or a copy uses it, and its visits. A visit may be in the
-// first memory, or in an additional memory for visits that found no place.
+// Internal. The pieces of a value are its home, if an access or a copy uses it, and its visits. Visits are in the first
+// memory, and homes in the others, so that each kind has a problem of its own.
 //
 // Complexity: O(n log n) in buffers, accesses, pieces and copies. Memory: on the heap. Thread safety: not synchronized.
 #pragma once
@@ -14,30 +14,35 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+/// Returns the problem of the visits, for two memories: the first one, and one for visits without a place in it.
+[[nodiscard]] inline piece_problem<plan_buffer> problem_of_visits(const move_facts& facts, const timed_state& state) {
+    piece_problem<plan_buffer> problem;
+    problem.add_whole(facts, [&](std::size_t i) { return facts.whole[i].memory == 0; });
+    for (const timed_visit& visit : state.visits())
+        problem.add(facts.buffers()[state.values()[visit.value].buffer], visit.live,
+                    facts.contents.accesses_of(visit.first, visit.last), 3);
+    return problem;
+}
+
 class timed_pieces {
 public:
-    /// `known` has the places of the visits if they are known.
-    timed_pieces(const move_facts& facts, const timed_state& state, const std::vector<memory_place>& known,
-                 std::uint32_t nowhere)
+    /// `places` has the place of each visit.
+    timed_pieces(const move_facts& facts, const timed_state& state, std::span<const memory_place> places)
         : facts_{&facts}, state_{&state}, piece_(facts.contents.events().size()), of_visit_(state.visits().size()) {
-        problem_.add_whole(facts, [](std::size_t) { return true; });
+        homes_.add_whole(facts, [&](std::size_t i) { return facts.whole[i].memory != 0; });
         for (std::size_t i = 0; i != facts.buffers().size(); ++i)
-            if (!facts.moves[i]) pieces_.push_back({i, facts.buffers()[i].live, {}});
+            if (!facts.moves[i]) pieces_.push_back({i, facts.buffers()[i].live, facts.whole[i]});
+        first_home_ = homes_.size();
         for (std::size_t v = 0; v != state.values().size(); ++v) add_home(v);
-        for (std::size_t v = 0; v != state.visits().size(); ++v) add_visit(v, known, nowhere);
+        for (std::size_t v = 0; v != state.visits().size(); ++v) add_visit(v, places[v]);
     }
 
-    [[nodiscard]] const piece_problem<plan_buffer>& problem() const noexcept { return problem_; }
-    /// Returns the places of the visits. `places` is the plan of `problem`.
-    [[nodiscard]] std::vector<memory_place> places_of_visits(const std::vector<memory_place>& places) const {
-        std::vector<memory_place> of;
-        for (const std::size_t piece : of_visit_) of.push_back(places[piece]);
-        return of;
-    }
-    /// Writes pieces and copies in order, and the piece of each access.
+    /// Returns the problem of the homes.
+    [[nodiscard]] const piece_problem<plan_buffer>& problem() const noexcept { return homes_; }
+    /// Writes pieces and copies in order, and the piece of each access. `places` is the plan of `problem`.
     void write(timed_plan& made, const std::vector<memory_place>& places) const {
         std::vector<plan_piece> pieces = pieces_;
-        for (std::size_t p = 0; p != pieces.size(); ++p) pieces[p].place = places[p];
+        for (std::size_t h = 0; h != of_home_.size(); ++h) pieces[of_home_[h]].place = places[first_home_ + h];
         for (const plan_revival& each : facts_->given.buffers.revivals)
             pieces.push_back({each.buffer, each.live, facts_->whole[each.buffer]});
         std::vector<std::size_t> order(pieces.size()), became(pieces.size());
@@ -48,8 +53,8 @@ public:
             made.pieces.push_back(pieces[each]);
         }
         for (const copy_window& copy : state_->copies()) {
-            const std::size_t value = state_->visits()[copy.visit].value;
-            const std::size_t visit = became[of_visit_[copy.visit]], home = became[home_[value]];
+            const std::size_t at = state_->visit_of(copy.first), value = state_->visits()[at].value;
+            const std::size_t visit = became[of_visit_[at]], home = became[home_[value]];
             made.copies.push_back({state_->values()[value].buffer, copy.is_out ? visit : home,
                                    copy.is_out ? home : visit, copy.begin, copy.end});
         }
@@ -86,28 +91,32 @@ private:
         home_.push_back(home);
         if (uses == 0) return;
         const plan_buffer& buffer = facts_->buffers()[value.buffer];
+        of_home_.push_back(home);
         pieces_.push_back({value.buffer, live, {}});
-        problem_.add(buffer, live, uses, facts_->allowed[value.buffer] & ~std::uint64_t{1});
+        homes_.add(buffer, live, uses, facts_->allowed[value.buffer] & ~std::uint64_t{1});
     }
-    void add_visit(std::size_t v, const std::vector<memory_place>& known, std::uint32_t nowhere) {
+    void add_visit(std::size_t v, const memory_place& place) {
         const timed_visit& visit = state_->visits()[v];
         const std::size_t buffer = state_->values()[visit.value].buffer;
         of_visit_[v] = pieces_.size();
         for (std::size_t e = visit.first; e <= visit.last; ++e) piece_[e] = pieces_.size();
-        pieces_.push_back({buffer, visit.live, {}});
-        const plan_buffer& of = facts_->buffers()[buffer];
-        const std::uint64_t uses = facts_->contents.accesses_of(visit.first, visit.last);
-        if (known.empty()) problem_.add(of, visit.live, uses, 1 | move_facts::bit(nowhere));
-        else problem_.add(of, visit.live, uses, 1, known[v].offset);
+        pieces_.push_back({buffer, visit.live, place});
     }
 
     const move_facts* facts_;
     const timed_state* state_;
-    piece_problem<plan_buffer> problem_;
+    piece_problem<plan_buffer> homes_;
+    std::size_t first_home_ = 0;  // in the problem
     std::vector<plan_piece> pieces_;
     std::vector<std::size_t> piece_;     // by event
     std::vector<std::size_t> home_;      // by value
+    std::vector<std::size_t> of_home_;   // by home in the problem
     std::vector<std::size_t> of_visit_;  // by visit
+};
+
+/// The elapsed time of a plan, and the time that steps wait for copies in it.
+struct timed_result {
+    std::uint64_t elapsed = 0, waited = 0;
 };
 
 /// Returns the time of the steps and copies of a plan without unplaced buffers.
@@ -119,11 +128,23 @@ private:
         access[static_cast<std::size_t>(problem.moves.accesses[a].step)] +=
             place.size * given.memories[place.memory].cost;
     }
-    const auto time_of_copy = [&](const timed_copy& copy) {
-        return problem.latency + given.buffers.buffers[copy.buffer].size * problem.copy_cost;
-    };
-    return run_steps(
-        plan.copies, time_of_copy, [&](std::size_t s) { return std::max(problem.durations[s], access[s]); }, ready);
+    timed_result result;
+    std::uint64_t now = 0, queue = 0;
+    auto next = plan.copies.begin();
+    for (std::size_t s = 0; s != ready.size(); ++s) {
+        for (; next != plan.copies.end() && next->begin == static_cast<std::int64_t>(s); ++next) {
+            queue =
+                std::max(queue, now) + problem.latency + given.buffers.buffers[next->buffer].size * problem.copy_cost;
+            ready[static_cast<std::size_t>(next->end)] = queue;
+        }
+        if (ready[s] > now) {
+            result.waited += ready[s] - now;
+            now = ready[s];
+        }
+        now += std::max(problem.durations[s], access[s]);
+    }
+    result.elapsed = std::max(now, queue);
+    return result;
 }
 
 /// Returns a lower bound on the time of every plan: each step takes its duration or the time of its accesses, whose

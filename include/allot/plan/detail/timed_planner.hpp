@@ -27,9 +27,11 @@ public:
     [[nodiscard]] plan_error run() {
         memories_problem whole = facts_.given;
         whole.uses = facts_.uses;
-        const auto made = plan_memories(
-            whole, options_, [this](const memories_progress& now) { return stopped_ = stopped_ || (*watch_)(now); });
+        const auto made = plan_memories(whole, with_effort(6), [this](const memories_progress& now) {
+            return stopped_ = stopped_ || (*watch_)(now);
+        });
         if (!made) return made.error();
+        best_.effort = spent_ = made->effort;
         facts_.whole = made->places;
         begin_with(*made);
         if (is_done() || !find_what_moves()) return {};
@@ -38,6 +40,7 @@ public:
         fill(state);
         place(state);
         improve(state);
+        best_.effort = spent(state);
         return {};
     }
     [[nodiscard]] timed_plan& best() noexcept { return best_; }
@@ -51,6 +54,19 @@ private:
     [[nodiscard]] std::span<const plan_buffer> buffers() const noexcept { return facts_.buffers(); }
     [[nodiscard]] std::span<const plan_memory> memories() const noexcept { return facts_.given.memories; }
     [[nodiscard]] const std::vector<access_value>& values() const noexcept { return facts_.contents.values(); }
+    /// Returns the options with `share` sixteenths of the effort.
+    [[nodiscard]] memories_options with_effort(std::uint64_t share) const {
+        memories_options options = options_;
+        options.effort = options.effort / 16 * share + options.effort % 16 * share / 16;
+        return options;
+    }
+    [[nodiscard]] std::uint64_t spent(const timed_state& state) const {
+        return (tried_ + state.simulated()) / 64 + spent_;
+    }
+    /// Returns whether at most `share` sixteenths of the effort are spent.
+    [[nodiscard]] bool is_within(const timed_state& state, std::uint64_t share) const {
+        return spent(state) < with_effort(share).effort;
+    }
     [[nodiscard]] bool is_done() noexcept {
         return stopped_ = stopped_ || (best_.unplaced == 0 && best_.elapsed <= best_.bound) ||
                           (*watch_)(memories_progress{best_.elapsed, best_.unplaced, best_.bound});
@@ -152,84 +168,77 @@ private:
         return {.value = of.value, .first = of.first, .last = of.last, .is_whole = of.is_whole};
     }
 
-    /// Adds each candidate whose gain exceeds the part of its copies that no step overlaps.
+    /// Adds each candidate whose gain exceeds the part of its copies that no step overlaps. Takes a part of the effort,
+    /// and at least some steps for each candidate.
     void fill(timed_state& state) {
-        timed_result now = state.simulate();
-        for (const std::size_t c : order_) {
-            timed_visit trial = visit_of(candidates_[c]);
-            const std::uint64_t gain = state.gain(trial.value, trial.first, trial.last);
-            spent_ += 1;
-            if (gain == 0 || !state.fit(trial)) continue;
-            if (!trial.has_in && !trial.has_out) {
-                state.add(trial);
-                now.elapsed -= gain;
-            } else if (spent_ < 64 * options_.effort / 2 || options_.effort == 0) {
-                (void)add_if_shorter(state, trial, now);
-            }
-            if ((c & 255U) == 0 && is_done()) return;
+        const std::uint64_t least = 32 * order_.size();
+        (void)state.elapsed();
+        for (std::size_t k = 0; k != order_.size(); ++k) {
+            timed_visit trial = visit_of(candidates_[order_[k]]);
+            ++tried_;
+            if (state.gain(trial.value, trial.first, trial.last) == 0 || !state.fit(trial)) continue;
+            if (!trial.has_in && !trial.has_out) state.add(trial);
+            else if (state.simulated() < least || is_within(state, 8)) (void)state.add_if_shorter(trial);
+            if ((k & 255U) == 0 && is_done()) return;
         }
-    }
-    /// Adds a visit if the elapsed time becomes shorter.
-    bool add_if_shorter(timed_state& state, const timed_visit& trial, timed_result& now) {
-        state.add(trial);
-        spent_ += state.steps() + state.copies().size();
-        const timed_result then = state.simulate();
-        if (then.elapsed < now.elapsed) {
-            now = then;
-            return true;
-        }
-        state.remove(state.visits().size() - 1);
-        return false;
     }
 
     /// Removes the visits at a step and tries others there, in another order. Keeps the change if it is not longer.
     /// Looks for places whenever the elapsed time was improved.
     void improve(timed_state& state) {
-        timed_result now = state.simulate();
-        std::uint64_t placed = now.elapsed;
-        for (std::uint64_t round = 0; spent_ / 64 < options_.effort && !is_done(); ++round) {
+        std::uint64_t now = state.elapsed(), placed = now;
+        for (std::uint64_t round = 0; is_within(state, 14) && !is_done(); ++round) {
             const std::size_t s = next_random() % state.steps();
-            spent_ += 64;
+            tried_ += 64;
             if (at_step_[s].empty()) continue;
-            timed_state trial = state;
-            change(trial, s);
-            spent_ += state.visits().size() + values().size();
-            const timed_result then = trial.simulate();
-            if (then.elapsed > now.elapsed) continue;
-            now = then;
-            state = std::move(trial);
-            if (now.elapsed < placed && round % 64 == 63) {
+            const std::size_t wanted = at_step_[s][next_random() % at_step_[s].size()];
+            const std::vector<timed_visit> removed = remove_around(state, s, candidates_[wanted]);
+            const std::vector<std::size_t> added = add_at(state, s, wanted, removed);  // first events
+            tried_ += state.visits().size() / 4;
+            if (state.elapsed() > now) {
+                for (const std::size_t first : added) (void)state.remove(state.visit_of(first));
+                for (const timed_visit& each : removed) state.add(each);
+                continue;
+            }
+            now = state.elapsed();
+            if (now < placed && round % 64 == 63 && is_within(state, 11)) {
                 place(state);
-                now = state.simulate();
-                placed = now.elapsed;
+                placed = now = state.elapsed();
             }
         }
-        if (now.elapsed < best_.elapsed) place(state);
+        if (state.elapsed() < best_.elapsed) place(state);
     }
-    void change(timed_state& trial, std::size_t s) {
-        const auto at = static_cast<std::int64_t>(s);
-        std::vector<std::size_t> removed;  // values
-        for (std::size_t v = trial.visits().size(); v-- != 0;) {
-            const lifetime live = trial.visits()[v].live;
-            if (at < live.from || live.until <= at || next_random() % 4 == 0) continue;
-            removed.push_back(trial.visits()[v].value);
-            trial.remove(v);
-        }
-        timed_result now = trial.simulate();
-        const std::vector<std::size_t>& here = at_step_[s];
-        for (std::size_t tries = std::min<std::size_t>(here.size(), 24); tries != 0; --tries) {
-            timed_visit visit = visit_of(candidates_[here[next_random() % here.size()]]);
-            if (trial.fit(visit)) (void)add_if_shorter(trial, visit, now);
-        }
-        const auto try_all = [&](const std::vector<std::size_t>& list) {
-            for (const std::size_t c : list) {
-                timed_visit visit = visit_of(candidates_[c]);
-                if (trial.gain(visit.value, visit.first, visit.last) != 0 && trial.fit(visit))
-                    (void)add_if_shorter(trial, visit, now);
-            }
+    /// Removes most of the visits at a step, or of those that live at the same time as a candidate.
+    std::vector<timed_visit> remove_around(timed_state& state, std::size_t s, const candidate& wanted) {
+        constexpr std::size_t most = 64;
+        lifetime around{static_cast<std::int64_t>(s), static_cast<std::int64_t>(s) + 1};
+        if (next_random() % 2 == 0) around = {event(wanted.first).step, event(wanted.last).step + 1};
+        std::vector<timed_visit> removed;
+        for (std::size_t v = state.visits().size(); v-- != 0 && removed.size() != most;)
+            if (state.visits()[v].live.overlaps(around) && next_random() % 4 != 0) removed.push_back(state.remove(v));
+        return removed;
+    }
+    /// Adds visits at a step, `wanted` first, and of the values of the removed visits. Returns their first events.
+    std::vector<std::size_t> add_at(timed_state& state, std::size_t s, std::size_t wanted,
+                                    const std::vector<timed_visit>& removed) {
+        std::vector<std::size_t> added;
+        (void)state.elapsed();
+        const auto try_one = [&](std::size_t c) {
+            timed_visit visit = visit_of(candidates_[c]);
+            ++tried_;
+            if (state.fit(visit) && state.add_if_shorter(visit)) added.push_back(visit.first);
         };
+        const auto try_all = [&](const std::vector<std::size_t>& list) {
+            for (const std::size_t c : list)
+                if (state.gain(candidates_[c].value, candidates_[c].first, candidates_[c].last) != 0) try_one(c);
+        };
+        const std::vector<std::size_t>& here = at_step_[s];
+        try_one(wanted);
+        for (std::size_t tries = std::min<std::size_t>(here.size(), 24); tries != 0; --tries)
+            try_one(here[next_random() % here.size()]);
         try_all(here);
-        for (const std::size_t v : removed) try_all(of_value_[v]);
+        for (const timed_visit& each : removed) try_all(of_value_[each.value]);
+        return added;
     }
     [[nodiscard]] std::size_t next_random() noexcept {
         random_ = random_ * 6364136223846793005U + 1442695040888963407U;  // Knuth, MMIX
@@ -241,36 +250,33 @@ private:
     /// Finds a place for each piece. Removes the visits that find none, and keeps the plan if it is the shortest so
     /// far.
     void place(timed_state& state) {
-        std::vector<plan_memory> extended(memories().begin(), memories().end());
-        extended.push_back({.cost = 2 * memories().back().cost + 1});  // visits without a place
-        const auto nowhere = static_cast<std::uint32_t>(memories().size());
-        std::vector<memory_place> known;  // by visit
-        for (int rounds = 0; rounds != 4; ++rounds) {
-            const timed_pieces pieces{facts_, state, known, nowhere};
-            memories_options options = options_;
-            options.effort /= 8;
-            const auto made = plan_memories(pieces.problem().in(extended), options);
-            if (!made || made->unplaced != 0) return;
-            known = pieces.places_of_visits(made->places);
-            bool all = true;
-            for (std::size_t v = known.size(); v-- != 0;) {
-                if (known[v].memory == 0) continue;
-                all = false;
-                state.remove(v);
-                known[v] = known.back();
-                known.pop_back();
-            }
-            if (!all) continue;
-            const timed_result time = state.simulate();
-            if (time.elapsed >= best_.elapsed && best_.unplaced == 0) return;
-            timed_plan better{best_, {}, {}, {}, made->needs};
-            better.needs.pop_back();
-            pieces.write(better, made->places);
-            better.unplaced = 0;
-            set_times(better);
-            if (best_.unplaced != 0 || better.elapsed < best_.elapsed) best_ = std::move(better);
-            return;
+        const plan_memory visited[]{memories()[0], {.cost = 2 * memories().back().cost + 1}};
+        const piece_problem<plan_buffer> visits = problem_of_visits(facts_, state);
+        const auto chosen = plan_pieces(visits, visited);
+        if (!chosen || chosen->unplaced != 0) return;
+        std::vector<memory_place> places(chosen->places.end() - static_cast<std::ptrdiff_t>(state.visits().size()),
+                                         chosen->places.end());
+        for (std::size_t v = places.size(); v-- != 0;) {
+            if (places[v].memory == 0) continue;
+            (void)state.remove(v);
+            places[v] = places.back();
+            places.pop_back();
         }
+        if (state.elapsed() >= best_.elapsed && best_.unplaced == 0) return;
+        const timed_pieces pieces{facts_, state, places};
+        const auto homes = plan_pieces(pieces.problem(), memories());
+        if (!homes || homes->unplaced != 0) return;
+        timed_plan better{best_, {}, {}, {}, homes->needs};
+        better.needs[0] = chosen->needs[0];
+        pieces.write(better, homes->places);
+        better.unplaced = 0;
+        set_times(better);
+        if (best_.unplaced != 0 || better.elapsed < best_.elapsed) best_ = std::move(better);
+    }
+    [[nodiscard]] auto plan_pieces(const piece_problem<plan_buffer>& problem, std::span<const plan_memory> in) {
+        auto made = plan_memories(problem.in(in), with_effort(1));
+        if (made) spent_ += made->effort;
+        return made;
     }
     /// Sets the times of a plan, whose homes may be in slower memories than expected.
     void set_times(timed_plan& made) const {
@@ -290,7 +296,8 @@ private:
     std::vector<std::size_t> order_;                  // of the candidates: the best first
     std::vector<std::vector<std::size_t>> at_step_;   // by step: candidates with an event there, the best first
     std::vector<std::vector<std::size_t>> of_value_;  // by value: its candidates, the best first
-    std::uint64_t spent_ = 0;                         // 64 of these are one unit of effort
+    std::uint64_t tried_ = 0;                         // 64 candidates or simulated steps are one unit of effort
+    std::uint64_t spent_ = 0;                         // effort for places
     std::uint64_t random_ = 1;
     bool stopped_ = false;
 };

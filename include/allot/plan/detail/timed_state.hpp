@@ -6,8 +6,15 @@
 // is the whole life of the value, which then needs no home and no copies. The room counts bytes by step, without
 // offsets: timed_planner.hpp looks for the places.
 //
-// Complexity: O(steps of the visit + copies) to add or remove a visit, O(steps + copies) to simulate.
-// Memory: on the heap, about 40 bytes a step, an event and a visit. Thread safety: not synchronized.
+//     steps      │   3   │   4   │   5   │   6   │     For each step, the state has the time until the next step begins
+//     queue      ████████████████████████              and the lag: the time until the queue of copies is empty. Both
+//     lag        └─ of step 3 ──────────┘              are relative to the beginning of the step.
+//
+// After a change, only the steps from the change to the first one with the lag of before are simulated: the lag
+// determines when the copies in flight end. If the queue was idle in between, the earlier copies have ended.
+//
+// Complexity: O(steps of the visit) to add or remove a visit; O(steps until the lag is that of before) to simulate.
+// Memory: on the heap, about 100 bytes a step, and 40 an event, a visit and a copy. Thread safety: not synchronized.
 #pragma once
 
 #include <allot/plan/detail/contents.hpp>
@@ -22,7 +29,8 @@ namespace detail {
 /// The steps in which a copy may run, and its place in the queue.
 struct copy_window {
     std::int64_t begin = 0, end = 0;
-    std::size_t visit = 0;
+    std::uint64_t time = 0;
+    std::size_t first = 0;  // event of the visit
     bool is_out = false;
 
     /// Returns the lifetime that both pieces need.
@@ -31,7 +39,7 @@ struct copy_window {
     [[nodiscard]] bool precedes(const copy_window& other) const noexcept {
         if (begin != other.begin) return begin < other.begin;
         if (is_out != other.is_out) return is_out;
-        return end != other.end ? end < other.end : visit < other.visit;
+        return end != other.end ? end < other.end : first < other.first;
     }
 };
 
@@ -42,34 +50,6 @@ struct timed_visit {
     copy_window in{}, out{};
     lifetime live{};
 };
-
-/// The elapsed time of a trial, and the time that steps wait for copies in it.
-struct timed_result {
-    std::uint64_t elapsed = 0, waited = 0;
-};
-
-/// Returns the time of steps and of copies in the order of their queue. `ready` has an element for each step.
-template <class Copies, class TimeOfCopy, class TimeOfStep>
-[[nodiscard]] timed_result run_steps(const Copies& copies, TimeOfCopy time_of_copy, TimeOfStep time_of_step,
-                                     std::vector<std::uint64_t>& ready) {
-    timed_result result;
-    std::uint64_t now = 0, queue = 0;
-    std::fill(ready.begin(), ready.end(), std::uint64_t{0});  // when the copies that a step waits for end
-    auto next = copies.begin();
-    for (std::size_t s = 0; s != ready.size(); ++s) {
-        for (; next != copies.end() && next->begin == static_cast<std::int64_t>(s); ++next) {
-            queue = std::max(queue, now) + time_of_copy(*next);
-            ready[static_cast<std::size_t>(next->end)] = queue;
-        }
-        if (ready[s] > now) {
-            result.waited += ready[s] - now;
-            now = ready[s];
-        }
-        now += time_of_step(s);
-    }
-    result.elapsed = std::max(now, queue);
-    return result;
-}
 
 class timed_state {
 public:
@@ -85,10 +65,14 @@ public:
           access_(problem.durations.size()),
           used_(problem.durations.size()),
           ready_(problem.durations.size()),
+          advance_(problem.durations.size()),
+          lag_(problem.durations.size() + 1),
+          copies_(problem.durations.size()),
           visit_of_(contents.events().size(), no_visit) {
         for (std::size_t v = 0; v != values().size(); ++v)
             for (std::size_t e = values()[v].first; e <= values()[v].last; ++e)
                 access_[step_of(e)] += contents.events()[e].count * size(v) * home_costs_[v];
+        touch(0, steps());
     }
 
     /// Adds the accesses of a buffer that does not move.
@@ -100,7 +84,12 @@ public:
 
     [[nodiscard]] const std::vector<access_value>& values() const noexcept { return contents_->values(); }
     [[nodiscard]] const std::vector<timed_visit>& visits() const noexcept { return visits_; }
-    [[nodiscard]] const std::vector<copy_window>& copies() const noexcept { return copies_; }
+    /// Returns the copies in the order of the queue.
+    [[nodiscard]] std::vector<copy_window> copies() const {
+        std::vector<copy_window> all;
+        for (const std::vector<copy_window>& each : copies_) all.insert(all.end(), each.begin(), each.end());
+        return all;
+    }
     /// Returns the visit of an event, or `no_visit`.
     [[nodiscard]] std::size_t visit_of(std::size_t event) const { return visit_of_[event]; }
     [[nodiscard]] std::uint64_t size(std::size_t value) const {
@@ -138,46 +127,62 @@ public:
         if (trial.has_in) set_in(trial);
         return !trial.has_out || set_out(trial);
     }
-    /// Adds a visit for which `fit` returned true.
-    void add(timed_visit visit) {
-        const std::size_t at = visits_.size();
-        visit.in.visit = visit.out.visit = at;
-        visit.out.is_out = true;
+    /// Adds a visit for which `fit` returned true, or that was removed from the same state.
+    void add(const timed_visit& visit) {
         for (std::size_t e = visit.first; e <= visit.last; ++e) {
-            visit_of_[e] = at;
+            visit_of_[e] = visits_.size();
             access_[step_of(e)] -= contents_->events()[e].count * saving(visit.value);
         }
         add_use(visit.live, size(visit.value));
         if (visit.has_in) enqueue(visit.in);
         if (visit.has_out) enqueue(visit.out);
+        touch(visit);
         visits_.push_back(visit);
     }
     /// Removes a visit. The last one gets its number.
-    void remove(std::size_t at) {
+    timed_visit remove(std::size_t at) {
         const timed_visit gone = visits_[at];
         for (std::size_t e = gone.first; e <= gone.last; ++e) {
             visit_of_[e] = no_visit;
             access_[step_of(e)] += contents_->events()[e].count * saving(gone.value);
         }
         each_step(gone.live, [&](std::size_t s) { used_[s] -= size(gone.value); });
-        std::erase_if(copies_, [&](const copy_window& copy) { return copy.visit == at; });
-        const std::size_t moved = visits_.size() - 1;
-        if (at != moved) {
-            visits_[at] = visits_[moved];
-            visits_[at].in.visit = visits_[at].out.visit = at;
+        if (gone.has_in) dequeue(gone.in);
+        if (gone.has_out) dequeue(gone.out);
+        touch(gone);
+        if (at + 1 != visits_.size()) {
+            visits_[at] = visits_.back();
             for (std::size_t e = visits_[at].first; e <= visits_[at].last; ++e) visit_of_[e] = at;
-            std::erase_if(copies_, [&](const copy_window& copy) { return copy.visit == moved; });
-            if (visits_[at].has_in) enqueue(visits_[at].in);
-            if (visits_[at].has_out) enqueue(visits_[at].out);
         }
         visits_.pop_back();
+        return gone;
     }
 
-    /// Returns the time of all steps and copies.
-    [[nodiscard]] timed_result simulate() {
-        const auto time_of = [this](const copy_window& copy) { return time_of_copy(visits_[copy.visit].value); };
-        return run_steps(copies_, time_of, [this](std::size_t s) { return time_of_step(s); }, ready_);
+    /// Returns the time of all steps and copies. Simulates the steps that changes since the last call affect.
+    [[nodiscard]] std::uint64_t elapsed() {
+        undo_.clear();
+        if (changed_from_ < changed_until_) simulate();
+        changed_from_ = steps();
+        changed_until_ = 0;
+        return elapsed_;
     }
+    /// Adds a visit if the elapsed time becomes shorter, and returns whether it does. Call `elapsed` before.
+    bool add_if_shorter(const timed_visit& visit) {
+        const std::uint64_t before = elapsed_;
+        add(visit);
+        if (elapsed() < before) return true;
+        (void)remove(visits_.size() - 1);
+        for (const step_times& each : undo_) {
+            lag_[each.step] = each.lag;
+            if (each.step != steps()) advance_[each.step] = each.advance;
+        }
+        elapsed_ = before;
+        changed_from_ = steps();
+        changed_until_ = 0;
+        return false;
+    }
+    /// Returns the number of steps and copies that were simulated so far.
+    [[nodiscard]] std::uint64_t simulated() const noexcept { return simulated_; }
 
 private:
     [[nodiscard]] std::int64_t step(std::size_t e) const { return contents_->events()[e].step; }
@@ -197,9 +202,77 @@ private:
         return has;
     }
     void enqueue(const copy_window& copy) {
-        const auto behind = std::partition_point(copies_.begin(), copies_.end(),
-                                                 [&](const copy_window& each) { return each.precedes(copy); });
-        copies_.insert(behind, copy);
+        std::vector<copy_window>& at = copies_[static_cast<std::size_t>(copy.begin)];
+        at.insert(
+            std::partition_point(at.begin(), at.end(), [&](const copy_window& each) { return each.precedes(copy); }),
+            copy);
+    }
+    void dequeue(const copy_window& copy) {
+        std::vector<copy_window>& at = copies_[static_cast<std::size_t>(copy.begin)];
+        at.erase(
+            std::partition_point(at.begin(), at.end(), [&](const copy_window& each) { return each.precedes(copy); }));
+    }
+
+    // ---- the time --------------------------------------------------------------------------------------------------
+
+    struct step_times {
+        std::size_t step;
+        std::uint64_t lag, advance;
+    };
+
+    /// Notes that the times of steps in [from, until) changed.
+    void touch(std::size_t from, std::size_t until) {
+        changed_from_ = std::min(changed_from_, from);
+        changed_until_ = std::max(changed_until_, until);
+    }
+    void touch(const timed_visit& visit) {
+        touch(step_of(visit.first), step_of(visit.last) + 1);
+        for (const copy_window* copy : {visit.has_in ? &visit.in : nullptr, visit.has_out ? &visit.out : nullptr})
+            if (copy != nullptr) touch(static_cast<std::size_t>(copy->begin), static_cast<std::size_t>(copy->end) + 1);
+    }
+    /// Sets `ready_` for the copies in flight at the beginning of a step, relative to it.
+    void begin_at(std::size_t first) {
+        std::uint64_t left = lag_[first];
+        for (std::size_t s = first; left != 0 && s-- != 0;) {
+            simulated_ += 1 + copies_[s].size();
+            for (std::size_t c = copies_[s].size(); left != 0 && c-- != 0;) {
+                const copy_window& copy = copies_[s][c];
+                if (static_cast<std::size_t>(copy.end) >= first) wait_for(copy, left);
+                left -= std::min(left, copy.time);
+            }
+        }
+    }
+    void wait_for(const copy_window& copy, std::uint64_t until) {
+        std::uint64_t& ready = ready_[static_cast<std::size_t>(copy.end)];
+        ready = std::max(ready, until);
+        latest_ = std::max(latest_, static_cast<std::size_t>(copy.end));
+    }
+    /// Simulates the steps from `changed_from_` on. Ends behind `changed_until_` when the lag is that of before.
+    void simulate() {
+        std::size_t s = changed_from_;
+        latest_ = s;
+        begin_at(s);
+        std::uint64_t clock = 0, lag = lag_[s];
+        for (; s != steps(); ++s) {
+            if (s >= changed_until_ && lag == lag_[s]) break;
+            simulated_ += 1 + copies_[s].size();
+            const std::uint64_t begins_with = lag;
+            for (const copy_window& copy : copies_[s]) wait_for(copy, clock + (lag += copy.time));
+            const std::uint64_t waits = ready_[s] - std::min(ready_[s], clock), advance = waits + time_of_step(s);
+            ready_[s] = 0;
+            undo_.push_back({s, lag_[s], advance_[s]});
+            elapsed_ = elapsed_ - advance_[s] + advance;
+            lag_[s] = begins_with;
+            advance_[s] = advance;
+            clock += advance;
+            lag -= std::min(lag, advance);
+        }
+        if (s == steps()) {
+            undo_.push_back({s, lag_[s], 0});
+            elapsed_ = elapsed_ - lag_[s] + lag;
+            lag_[s] = lag;
+        }
+        for (; s <= latest_ && s != steps(); ++s) ready_[s] = 0;
     }
 
     /// Sets the window of the copy in: as early as the home has the contents and the memory has room, until the steps
@@ -218,7 +291,7 @@ private:
             --begin;
             time += time_of_step(static_cast<std::size_t>(begin));
         }
-        trial.in = {begin, step(trial.first)};
+        trial.in = {begin, step(trial.first), wanted, trial.first, false};
         trial.live.from = begin;
     }
     /// Sets the window of the copy out. Returns false if the memory has no room for its first step.
@@ -231,7 +304,7 @@ private:
         std::int64_t end = begin;
         for (std::uint64_t time = 0; end < latest && time < wanted && has_room({end, end + 1}, bytes); ++end)
             time += time_of_step(static_cast<std::size_t>(end));
-        trial.out = {begin, end};
+        trial.out = {begin, end, wanted, trial.first, true};
         trial.live.until = trial.out.live().until;
         return true;
     }
@@ -240,10 +313,15 @@ private:
     const buffer_contents<plan_access>* contents_ = nullptr;
     std::vector<std::uint64_t> home_costs_;     // by value
     std::vector<std::uint64_t> access_, used_;  // by step: time of its accesses; bytes of the first memory
-    std::vector<std::uint64_t> ready_;          // by step, for run_steps
-    std::vector<std::size_t> visit_of_;         // by event
+    std::vector<std::uint64_t> ready_;    // by step, while steps are simulated: when the copies that it waits for end
+    std::vector<std::uint64_t> advance_;  // by step: its time, with the time that it waits
+    std::vector<std::uint64_t> lag_;      // by step: of the queue when the step could begin
+    std::vector<std::vector<copy_window>> copies_;  // by first step, in the order of the queue
+    std::vector<std::size_t> visit_of_;             // by event
     std::vector<timed_visit> visits_;
-    std::vector<copy_window> copies_;  // in the order of the queue
+    std::vector<step_times> undo_;  // of the last call of `elapsed`
+    std::uint64_t elapsed_ = 0, simulated_ = 0;
+    std::size_t latest_ = 0, changed_from_ = 0, changed_until_ = 0;
 };
 
 }  // namespace detail
