@@ -362,8 +362,11 @@ def compile_batch(compiler, name, rows, flags):
         found = compiler.first_errors(name, output)
         first = PROLOGUE.count("\n") + 1
         bad = {index: found[first + index] for index in range(len(rows)) if first + index in found}
+        if not bad and len(rows) > 1:  # g++ states no row for an error in a function that another one instantiates
+            halves = [compile_batch(compiler, name, part, flags) for part in batches(rows, (len(rows) + 1) // 2)]
+            return [row for good, _ in halves for row in good], errors | halves[0][1] | halves[1][1]
         if not bad:
-            sys.exit(f"{name} does not compile, and no row causes the error:\n{output[:4000]}")
+            bad = {0: next(text for text in output.splitlines() if ": error: " in text)}
         if any("allot: " in text for text in bad.values()):
             bad = {index: text for index, text in bad.items() if "allot: " in text}
         errors |= {rows[index][0]: text for index, text in bad.items()}
