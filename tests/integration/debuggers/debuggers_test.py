@@ -69,6 +69,10 @@ class Program:
         assert status == 0, text
         self.names = [name for name in expectations(text) if name != "refusal"]
 
+    def output_of(self, debugger):
+        """The file for what the program prints in a debugger, which prints messages of its own at any time."""
+        return self.path.with_name("%s.%s.txt" % (self.path.name, debugger))
+
 
 def sections(text, names):
     """What follows the line `== NAME` of each name."""
@@ -94,7 +98,7 @@ def gdb_session(program, commands, stops):
     arguments = ["gdb", "-nx", "-q", "--batch", "-iex", "add-auto-load-safe-path " + str(program.path.parent)]
     for each in script:
         arguments += ["-ex", each]
-    return run(arguments + [str(program.path)])
+    return run(arguments + ["--args", str(program.path), str(program.output_of("gdb"))])
 
 
 def lldb_session(program, commands, stops):
@@ -104,7 +108,7 @@ def lldb_session(program, commands, stops):
     arguments = ["lldb", "-x", "--batch"]
     for each in script:
         arguments += ["-o", each]
-    return run(arguments + [str(program.path)], env=lldb_environment())
+    return run(arguments + ["--", str(program.path), str(program.output_of("lldb"))], env=lldb_environment())
 
 
 class Shown(unittest.TestCase):
@@ -172,11 +176,11 @@ class Shown(unittest.TestCase):
             if '"' not in text:
                 self.assertIn(text.split(" | ")[0], line)
 
-    def check_session(self, program, status, text):
+    def check_session(self, program, debugger, status, text):
         (self.folder / (program.path.name + ".log")).write_text(text, encoding="utf-8")
         self.assertEqual(status, 0, text[-2000:])
         self.assertNotIn("Traceback", text)
-        expected = expectations(text)
+        expected = expectations(program.output_of(debugger).read_text(encoding="utf-8"))
         self.assertGreater(len(expected), 40, text[:2000])
         shown = sections(text, expected)
         for name, each in expected.items():
@@ -219,7 +223,7 @@ class Shown(unittest.TestCase):
                 if re.search(r"ptrace: Operation not permitted|packet returned an error", text):
                     SKIPPED.append("%s may not trace programs on this machine" % debugger)
                     self.skipTest(SKIPPED[-1])
-                self.check_session(program, status, text)
+                self.check_session(program, debugger, status, text)
 
     def test_gdb_shows_what_the_program_says(self):
         self.sessions("gdb", gdb_session)

@@ -1,5 +1,6 @@
 // A program that a debugger stops in `stop_here`. Before, it prints what the debugger must show, from the public
-// interface only: a line is the name of a global variable, a kind, and values, separated by spaces.
+// interface only: a line is the name of a global variable, a kind, and values, separated by spaces. Its argument is the
+// file to print to; without an argument it prints to standard output.
 //
 //     NAME block POSITION CAPACITY      a live block; POSITION is an address, or an offset behind a handle
 //     NAME live POSITION SIZE CALL      a live block of a hardened allocator
@@ -437,7 +438,8 @@ void fill_garbage(unsigned char value) {
 
 }  // namespace
 
-int main() {
+int main(int count, char** arguments) {
+    if (count > 1 && !std::freopen(arguments[1], "w", stdout)) return 1;
     play_strategies_with_ends();
     play_arenas();
     play_hardened();
