@@ -7,17 +7,20 @@
 //
 // Every request up to the slot's size and alignment gets a whole slot. A larger request fails as over the limit, and a
 // stricter alignment as misaligned. A pool does not search for a hole and does not fragment. The list of free slots is
-// kept in the free slots or in a side table (slot_stores.hpp). With a bitmap, `allocate_at` takes a given slot.
+// kept in the free slots or in a side table (slot_stores.hpp, slot_bitmap.hpp). With a bitmap, `allocate_at` takes a
+// given slot.
 //
 // When to use: many blocks of one size, such as packets, list nodes or pages.
 //
 // When not to use: blocks of many sizes, because every block takes a whole slot. Use best_fit for these.
 //
 // Complexity: O(1) for `allocate` and `deallocate`. Measured on a Cortex-M4 at -Os in an arena: at most 19 instructions
-// in band, 17 with an index stack and 49 with a bitmap (./dev size). With `pool_store::bitmap`, `allocate` also reads
-// one summary word for every 4096 slots. With `pool_store::atomic_bitmap`, `allocate` is O(count / bits of a word).
+// in band, 17 with an index stack and 49 with a bitmap (./dev size). With `pool_store::bitmap`, `allocate` takes a slot
+// that was freed below all other free slots at once, and otherwise reads one summary word for every 4096 slots. With
+// `pool_store::atomic_bitmap`, `allocate` is O(count / bits of a word).
 //
-// Memory: a pointer and two offsets in band. In a side table, one bit or one index for every slot.
+// Memory: a pointer and two offsets in band. In a side table, one bit or one index for every slot, and two offsets
+// more with a bitmap of more than 64 slots.
 //
 // Thread safety: not synchronized, except with `pool_store::atomic_bitmap`. Then threads, cores and interrupts may call
 // `allocate`, `allocate_at`, `deallocate` and `diagnose` concurrently, also through an arena that does not grow. No
@@ -25,6 +28,7 @@
 #pragma once
 
 #include <allot/core/options.hpp>
+#include <allot/strategy/detail/slot_bitmap.hpp>
 #include <allot/strategy/detail/slot_stores.hpp>
 
 namespace allot {
@@ -51,6 +55,8 @@ private:
     // Selects the store before any is instantiated: the atomic bitmap does not compile for every core.
     static constexpr auto choose_store() noexcept {
         if constexpr (in_band) return std::type_identity<detail::slot_free_list<Offset, slot, align>>{};
+        else if constexpr (Options.store == pool_store::bitmap && beside <= 64)
+            return std::type_identity<detail::slot_word<Offset, slot, beside>>{};
         else if constexpr (Options.store == pool_store::bitmap)
             return std::type_identity<detail::slot_bitmap<Offset, slot, beside>>{};
         else if constexpr (concurrent) return std::type_identity<detail::slot_atomic_bitmap<Offset, slot, beside>>{};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <vector>
 
 namespace {
@@ -160,6 +161,71 @@ TEST_CASE_TEMPLATE("pool: a bitmap of one word, or of a little more, returns the
     for (std::size_t i = 0; i != count; ++i) strategy.deallocate({{120 + 12 * i, 12}, {}});
     CHECK(strategy.remove({120, 12 * count + 5}));
     CHECK_FALSE(strategy.allocate({1, 1}));
+}
+
+TEST_CASE_TEMPLATE("pool: a bitmap agrees with a set of slots, for each number of slots", slots,
+                   std::integral_constant<std::size_t, 64>, std::integral_constant<std::size_t, 65>,
+                   std::integral_constant<std::size_t, 200>) {
+    constexpr std::size_t most = slots::value, slot = 7, start = 13;
+    using pool = allot::pool<pool_options{.slot = slot, .count = most, .align = 1, .store = pool_store::bitmap}>;
+    std::uint32_t random = 1;
+    const auto below = [&random](std::size_t n) {
+        random = random * 1664525 + 1013904223;
+        return (random >> 8) % n;
+    };
+    const auto any_of = [&](const std::set<std::size_t>& from) {
+        return *std::next(from.begin(), static_cast<std::ptrdiff_t>(below(from.size())));
+    };
+    const auto at = [](std::size_t index) { return start + slot * index; };
+    for (std::size_t count = 1; count <= most; ++count) {
+        CAPTURE(count);
+        pool strategy;
+        const allot::extent whole{start, slot * count + below(slot)};
+        REQUIRE(strategy.insert(whole));
+        std::set<std::size_t> free, live;
+        for (std::size_t i = 0; i != count; ++i) free.insert(i);
+        for (int round = 0; round != 24; ++round) {
+            // Frees and allocates until a number of slots is in use that changes from round to round.
+            const std::size_t wanted = below(count + 1);
+            for (std::size_t bursts = below(4);; --bursts) {
+                const std::size_t to = bursts == 0 ? wanted : below(count + 1);
+                while (live.size() < to) {
+                    const std::size_t chosen = below(4) == 0 ? any_of(free) : count;
+                    const auto given = chosen != count ? strategy.allocate_at({at(chosen), slot})
+                                                       : strategy.allocate({1 + below(slot), 1});
+                    const std::size_t expected = chosen != count ? chosen : *free.begin();
+                    REQUIRE(given.where.offset == at(expected));
+                    free.erase(expected);
+                    live.insert(expected);
+                }
+                while (live.size() > to) {
+                    const std::size_t out = any_of(live);
+                    strategy.deallocate({{at(out), slot}, {}});
+                    live.erase(out);
+                    free.insert(out);
+                }
+                if (bursts == 0) break;
+            }
+            std::vector<std::size_t> holes, blocks;
+            strategy.for_each_hole(whole, [&](allot::extent hole) { holes.push_back(hole.offset); });
+            strategy.for_each_block(whole, [&](allot::extent block) { blocks.push_back(block.offset); });
+            REQUIRE(std::equal(holes.begin(), holes.end(), free.begin(), free.end(),
+                               [&](std::size_t hole, std::size_t index) { return hole == at(index); }));
+            REQUIRE(std::equal(blocks.begin(), blocks.end(), live.begin(), live.end(),
+                               [&](std::size_t block, std::size_t index) { return block == at(index); }));
+            REQUIRE((strategy.diagnose({slot, 1}).reason == allot::refusal::exhausted) == free.empty());
+            for (const std::size_t index : live) REQUIRE_FALSE(strategy.allocate_at({at(index), 1}));
+            if (!live.empty()) REQUIRE_FALSE(strategy.remove(whole));
+            if (round % 8 == 7) {
+                pool other = std::move(strategy);
+                REQUIRE_FALSE(strategy.allocate({1, 1}));
+                strategy = std::move(other);
+            }
+        }
+        for (const std::size_t index : live) strategy.deallocate({{at(index), slot}, {}});
+        REQUIRE(strategy.remove(whole));
+        REQUIRE_FALSE(strategy.allocate({1, 1}));
+    }
 }
 
 TEST_CASE_TEMPLATE("pool: a moved-from pool has no slots and the target has the free ones", store,

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// slot_stores: four containers for the free slots of a pool.
+// slot_stores: three containers for the free slots of a pool. slot_bitmap.hpp has two more.
 //
 //     slot_free_list      In band: a free slot holds the link to the next one. Any number of slots and extents, without
 //                         a side table. A slot is at least as large as a pointer. Takes the newest slot first.
-//     slot_bitmap         Side table: one bit for every slot and, above 64 slots, one summary bit for every 64
-//                         slots. Takes the lowest slot first.
 //     slot_index_stack    Side table: the offset of every free slot, in as few bytes as the last one needs. Takes the
 //                         newest slot first, in the fewest instructions.
 //     slot_atomic_bitmap  Side table: one bit for every slot, taken and freed by one atomic operation each. Usually
 //                         takes the lowest slot first.
 //
-// `take` returns false if no slot is free. In band, slots that were never used are not accessed. The bitmap and the
-// index stack work in constant expressions.
+// `take` returns false if no slot is free. In band, slots that were never used are not accessed. The index stack works
+// in constant expressions.
 //
-// Complexity: O(1) to take and to free a slot. `take` reads up to one summary word for every 4096 slots in the bitmap,
-// and up to one word for as many slots as a word has bits in the atomic bitmap.
+// Complexity: O(1) to take and to free a slot. `take` of the atomic bitmap reads up to one word for as many slots as a
+// word has bits.
 //
 // Thread safety: not synchronized, except `take`, `take_at`, `give`, `is_free` and `empty` of the atomic bitmap.
 // Threads, cores and interrupts may call these concurrently, and no call waits for another one.
@@ -117,119 +115,6 @@ private:
 
     slot free_{};                 // head of the list
     basic_extent<Offset> fresh_;  // slots that were never taken
-};
-
-/// Bitmap of the free slots, with a second bitmap of its nonzero words if there are several words.
-template <std::unsigned_integral Offset, Offset Slot, std::size_t Count>
-class slot_bitmap {
-public:
-    using memory_type = no_memory;
-    static constexpr bool several_extents = false;
-
-    constexpr slot_bitmap() noexcept = default;
-    /// Moves the slots. A moved-from bitmap has no slots.
-    constexpr slot_bitmap(slot_bitmap&& other) noexcept { *this = std::move(other); }
-    constexpr slot_bitmap& operator=(slot_bitmap&& other) noexcept {
-        whole_ = std::exchange(other.whole_, {});
-        for (std::size_t i = 0; i != word_count; ++i) words_[i] = std::exchange(other.words_[i], 0);
-        summary_ = std::exchange(other.summary_, {});
-        return *this;
-    }
-
-    constexpr bool insert(basic_extent<Offset> slots) noexcept {
-        if (whole_ || slots.size / Slot > Count) return false;
-        whole_ = slots;
-        for (std::size_t i = 0; i != slots.size / Slot; ++i) set_free(i);
-        return true;
-    }
-    constexpr bool remove(basic_extent<Offset> slots) noexcept {
-        std::size_t free = 0;
-        for (const word each : words_) free += static_cast<std::size_t>(std::popcount(each));
-        if (slots != whole_ || free != whole_.size / Slot) return false;
-        *this = slot_bitmap{};
-        return true;
-    }
-    [[nodiscard]] constexpr bool empty() const noexcept {
-        if constexpr (word_count == 1) return words_[0] == 0;
-        else return first_summary() == summary_count;
-    }
-    [[nodiscard]] constexpr bool take(Offset& at) noexcept {
-        if constexpr (word_count == 1) {
-            if (words_[0] == 0) return false;
-            at = static_cast<Offset>(whole_.offset + lowest_one(words_[0]) * Slot);
-            words_[0] &= words_[0] - 1;
-            return true;
-        } else {
-            const std::size_t summary = first_summary();
-            if (summary == summary_count) return false;
-            const std::size_t first = summary * 64 + lowest_one(summary_[summary]);
-            const word found = words_[first];
-            const word rest = found & (found - 1);
-            words_[first] = rest;
-            if (rest == 0) summary_[summary] &= summary_[summary] - 1;
-            at = static_cast<Offset>(whole_.offset + (first * 64 + lowest_one(found)) * Slot);
-            return true;
-        }
-    }
-    constexpr void give(Offset at) noexcept { set_free(index_of(at)); }
-
-    /// Takes the slot at this offset. Returns false if no slot starts there or if the slot is in use.
-    [[nodiscard]] constexpr bool take_at(Offset at) noexcept {
-        if (!is_free(at)) return false;
-        const std::size_t index = index_of(at);
-        word& found = words_[index / bits];
-        found ^= word{1} << index % bits;  // the bit is set; size_bins::pop explains why this is not `& ~`
-        if constexpr (word_count != 1) {
-            if (found == 0) summary_[summary_of(index)] ^= std::uint64_t{1} << index / 64 % 64;
-        }
-        return true;
-    }
-    [[nodiscard]] constexpr bool is_free(Offset at) const noexcept {
-        const auto distance = static_cast<Offset>(at - whole_.offset);  // wraps for an offset before the extent
-        return distance < whole_.size && distance % Slot == 0 &&
-               (words_[index_of(at) / bits] >> index_of(at) % bits & 1) != 0;
-    }
-
-    /// Calls `f(offset)` for each free slot.
-    template <class Function>
-    constexpr void for_each_free(Function f) const noexcept {
-        for (Offset at = whole_.offset; at != whole_.end(); at = static_cast<Offset>(at + Slot))
-            if (is_free(at)) f(at);
-    }
-
-private:
-    using word = std::conditional_t<(Count <= 32), std::uint32_t, std::uint64_t>;
-    static constexpr std::size_t bits = sizeof(word) * 8;
-    static constexpr std::size_t word_count = Count / bits + (Count % bits != 0);
-    static constexpr std::size_t summary_count = word_count == 1 ? 0 : word_count / 64 + (word_count % 64 != 0);
-
-    [[nodiscard]] constexpr std::size_t index_of(Offset at) const noexcept {
-        return static_cast<std::size_t>(static_cast<Offset>(at - whole_.offset) / Slot);
-    }
-    [[nodiscard]] static constexpr std::size_t summary_of(std::size_t index) noexcept {
-        return summary_count == 1 ? 0 : index / 4096;
-    }
-    constexpr void set_free(std::size_t index) noexcept {
-        words_[word_count == 1 ? 0 : index / bits] |= word{1} << index % bits;
-        if constexpr (word_count != 1) summary_[summary_of(index)] |= std::uint64_t{1} << index / 64 % 64;
-    }
-    [[nodiscard]] constexpr std::size_t first_summary() const noexcept {
-        std::size_t summary = 0;
-        while (summary != summary_count && summary_[summary] == 0) ++summary;
-        return summary;
-    }
-
-    basic_extent<Offset> whole_;
-    struct nothing {};
-    struct summary_words {
-        std::uint64_t words[summary_count == 0 ? 1 : summary_count]{};
-        [[nodiscard]] constexpr std::uint64_t& operator[](std::size_t i) noexcept { return words[i]; }
-        [[nodiscard]] constexpr std::uint64_t operator[](std::size_t i) const noexcept { return words[i]; }
-    };
-
-    word words_[word_count]{};  // a set bit is a free slot
-    // A set bit is a word that is not 0.
-    ALLOT_NO_UNIQUE_ADDRESS std::conditional_t<summary_count == 0, nothing, summary_words> summary_{};
 };
 
 /// Stack of the offsets of the free slots.
