@@ -27,6 +27,7 @@
 #include <allot/arena/detail/mark.hpp>
 #include <allot/arena/detail/regions.hpp>
 #include <allot/arena/detail/sealed_blocks.hpp>
+#include <allot/arena/detail/slot_checks.hpp>
 #include <allot/arena/misuse.hpp>
 #include <allot/core/allocator.hpp>
 #include <allot/core/options.hpp>
@@ -70,6 +71,7 @@ private:
     using allocation = allocation_of<strategy_type>;
 
     static constexpr bool one_region = regions_type::one_region;
+    static constexpr bool has_slots = checked && !debugs && one_region && detail::slotted<strategy_type>;
 
     struct nothing {};
 
@@ -288,6 +290,7 @@ public:
         requires(checked || block_walkable<strategy_type>)
     {
         if constexpr (debugs) live_.for_each([&](const auto& known) { f(known.held.address, known.held.size); });
+        else if constexpr (has_slots && lists) live_.for_each_block(regions_, f);
         else if constexpr (checked && lists) live_.for_each_block(f);
         else regions_.for_each_block(f);
     }
@@ -337,16 +340,20 @@ private:
     }
     [[nodiscard]] block_type register_block(const typename space::block_type& plain, allocation given) noexcept {
         block_type fresh{plain.address, plain.size, {plain.metadata}};
-        if (live_.admit_at_once(regions_, fresh, given)) return fresh;
-        return register_after_search(plain, given);
+        if (!live_.admit_at_once(regions_, fresh, given)) [[unlikely]] {
+            fresh.metadata.number = register_after_search(plain, given);
+            if (fresh.metadata.number == 0) return {};
+        }
+        return fresh;
     }
-    [[nodiscard]] ALLOT_NOINLINE block_type register_after_search(const typename space::block_type& plain,
-                                                                  allocation given) noexcept {
+    /// Returns the number of a fresh block. Frees the block and returns 0 if the heap has no memory for its record.
+    [[nodiscard]] ALLOT_NOINLINE std::uint32_t register_after_search(const typename space::block_type plain,
+                                                                     allocation given) noexcept {
         block_type fresh{plain.address, plain.size, {plain.metadata}};
-        if (live_.admit(regions_, fresh, given)) return fresh;
+        if (live_.admit(regions_, fresh, given)) return fresh.metadata.number;
         if constexpr (annotated) regions_.deallocate(plain);
         else regions_.strategy().deallocate(given);
-        return {};
+        return 0;
     }
     ALLOT_NOINLINE void free_after_search(decltype(block_type::address) address, std::size_t size,
                                           metadata_type metadata) noexcept {
@@ -366,6 +373,8 @@ private:
     static constexpr auto choose_checks() noexcept {
         if constexpr (seals)
             return std::type_identity<detail::sealed_blocks<regions_type, block_type, model, OnMisuse>>{};
+        else if constexpr (has_slots)
+            return std::type_identity<detail::slot_checks<regions_type, strategy_type, block_type, model, OnMisuse>>{};
         else if constexpr (checked)
             return std::type_identity<
                 detail::block_checks<records, regions_type, block_type, model, OnMisuse, debugs, overwrites>>{};

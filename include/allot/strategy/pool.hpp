@@ -76,6 +76,16 @@ public:
     static constexpr bool exact = false;                              ///< Bytes that belong to no slot are not used.
     static constexpr bool several_extents = store_type::several_extents;  ///< True in band.
     static constexpr std::size_t extent_align = Options.align;  ///< Extent alignment that `bytes_for` assumes.
+    static constexpr Offset slot_size = slot;  ///< Size of a slot: `pool_options::slot`, rounded up to its alignment.
+
+    /// Returns the part of an extent that `insert` divides into slots; empty if no slot fits.
+    [[nodiscard]] static constexpr extent_type slots_in(extent_type where) noexcept {
+        const Offset skipped = static_cast<Offset>(0 - where.offset) & static_cast<Offset>(align - 1);
+        if (skipped > where.size) return {};
+        auto count = static_cast<Offset>((where.size - skipped) / slot);
+        if (Options.count != 0 && count > Options.count) count = static_cast<Offset>(Options.count);
+        return {static_cast<Offset>(where.offset + skipped), static_cast<Offset>(count * slot)};
+    }
 
     /// Adds an extent and divides it into as many slots as fit, at most `pool_options::count`. Returns false if no slot
     /// fits, if the extent wraps, or if the pool manages one extent already and cannot manage several.
@@ -168,15 +178,6 @@ public:
     }
 
 private:
-    /// Returns the part of an extent that consists of slots; empty if there is no slot.
-    [[nodiscard]] static constexpr extent_type slots_in(extent_type where) noexcept {
-        const Offset skipped = static_cast<Offset>(0 - where.offset) & static_cast<Offset>(align - 1);
-        if (skipped > where.size) return {};
-        auto count = static_cast<Offset>((where.size - skipped) / slot);
-        if (Options.count != 0 && count > Options.count) count = static_cast<Offset>(Options.count);
-        return {static_cast<Offset>(where.offset + skipped), static_cast<Offset>(count * slot)};
-    }
-
     store_type store_;
 };
 

@@ -217,6 +217,14 @@ TEST_CASE_TEMPLATE(
     on_host<allot::pool<allot::pool_options{.slot = 48, .count = 700, .align = 16}>>,
     on_host<
         allot::pool<allot::pool_options{.slot = 104, .count = 300, .align = 8, .store = allot::pool_store::bitmap}>>,
+    on_host<allot::pool<allot::pool_options{
+        .slot = 13, .count = 200, .align = 1, .store = allot::pool_store::index_stack}>>,
+    on_host<allot::pool<allot::pool_options{.slot = 40, .align = 8, .store = allot::pool_store::in_band}>>,
+    on_host<allot::pool<allot::pool_options{.slot = 64, .store = allot::pool_store::in_band}>, some_growth>,
+    on_handles<
+        allot::pool<allot::pool_options{.slot = 100, .count = 1, .align = 4, .store = allot::pool_store::bitmap}>>,
+    on_handles<allot::pool<allot::pool_options{.slot = 6, .count = 999, .align = 2, .store = allot::pool_store::bitmap},
+                           std::uint32_t>>,
     on_host<allot::best_fit<in_band>>, on_host<allot::best_fit<side_table>>,
     on_host<allot::best_fit<in_band>, some_growth>, on_host<allot::best_fit<side_table>, some_growth>,
     on_host<allot::deferred<allot::best_fit<in_band>>>, in_place<allot::best_fit<in_band>>,
@@ -245,4 +253,44 @@ TEST_CASE("checked: 30,000 live blocks, and a moved arena keeps its records") {
     }
     CHECK(noted::take().empty());
     CHECK(memory.allocate({3'999'000, 8}));
+}
+
+TEST_CASE("checked: over a pool each slot of an arena accepts exactly its own block") {
+    // 8,192 bytes have 1,170 slots, so that records are added while blocks are live.
+    using arena_type =
+        allot::arena<allot::host::heap, allot::pool<allot::pool_options{.slot = 7, .count = 1170, .align = 1}>,
+                     allot::growth::none<>, checked, noted>;
+    noted::take();
+    arena_type first{{}, 8192};
+    std::vector<arena_type::block_type> blocks;
+    while (const auto fresh = first.allocate({1 + blocks.size() % 7, 1})) blocks.push_back(fresh);
+    REQUIRE(blocks.size() == 1170);
+    arena_type memory{std::move(first)};
+    for (const auto& block : blocks) {
+        for (std::size_t away = 0; away != 7; ++away)
+            for (std::size_t size = 1; size != 9; ++size)
+                for (const std::uint32_t number : {block.metadata.number, block.metadata.number + 1, 0U}) {
+                    auto other = block;
+                    other.address = static_cast<std::byte*>(block.address) + away;
+                    other.size = size;
+                    other.metadata.number = number;
+                    const bool same = away == 0 && size == block.size && number != block.metadata.number + 1;
+                    REQUIRE(memory.is_live(other) == same);
+                }
+    }
+    std::size_t listed = 0;
+    memory.for_each_block([&](void* address, std::size_t size) {
+        CHECK(blocks[listed].address == address);
+        CHECK(blocks[listed].size == size);
+        ++listed;
+    });
+    CHECK(listed == blocks.size());
+    for (const auto& block : blocks) memory.deallocate(block);
+    CHECK(noted::take().empty());
+    for (const auto& block : blocks) {
+        CHECK_FALSE(memory.is_live(block));
+        memory.deallocate(block);
+        CHECK(noted::only(misuse::not_live, arena_type::address_model::position(block.address), block.size));
+    }
+    CHECK(memory.allocate({7, 1}));
 }
