@@ -201,7 +201,7 @@ public:
         return live_.check(regions_, held);
     }
     /// Returns true if exactly this block is live. Reports nothing. O(1) on average, and with `debug` O(log live). With
-    /// records in band, O(blocks) for a block that is not live, except the one that was freed last.
+    /// records in band, O(blocks) for a block that is not live, except a copy of the one that was freed last.
     [[nodiscard]] bool is_live(block_type held) const noexcept
         requires checked
     {

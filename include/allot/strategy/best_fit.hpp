@@ -339,6 +339,16 @@ public:
     {
         return holes_.nodes.is_sound_beside(holes_.nodes.find(allocation), inside);
     }
+    /// Returns true if the records in band at both ends of a block are those of blocks, and stores its usable bytes. All
+    /// bytes below `end` are in the extent of the block, and a record after them.
+    [[nodiscard]] ALLOT_INLINE bool is_between_blocks(allocation_type allocation, Offset end,
+                                                      Offset& usable) const noexcept
+        requires in_band
+    {
+        const bool is = holes_.nodes.is_between_blocks(holes_.nodes.find(allocation), end, usable);
+        usable -= header;
+        return is;
+    }
     /// Calls `f(extent, is_allocated)` with the usable bytes of each record in band of an inserted extent, in ascending
     /// order. A damaged record has no bytes and is the last one.
     template <class Function>

@@ -5,7 +5,7 @@
 //     │ record │ the caller's bytes ……………………… │ seal │ record │ the caller's bytes ……… │ seal │
 //         └──── the usable bytes, in front of ────┘
 //
-//     seal = ((number << 32) + size) ^ hash(address of the block, first address of the arena)
+//     seal = ((number << 32) + size) ^ address of the block * constant ^ hash(first address of the arena)
 //
 // Internal. hardening.hpp describes the checks. A block is live if the seal that its record leads to has its number and
 // its size. Only live blocks have a seal: a deallocation overwrites it. No address outside the regions is read.
@@ -48,6 +48,7 @@ template <class Strategy>
 concept sealable = Strategy::in_band && sizeof(typename Strategy::offset_type) >= sizeof(std::uint32_t) &&
                    requires(const Strategy strategy, allocation_of<Strategy> given) {
                        strategy.is_sound_beside(given, given.where);
+                       strategy.is_between_blocks(given, given.where.offset, given.where.size);
                        strategy.for_each_record(given.where, [](extent_of<Strategy>, bool) {});
                    };
 
@@ -62,10 +63,7 @@ class sealed_blocks {
 public:
     sealed_blocks() noexcept = default;
     sealed_blocks(sealed_blocks&& other) noexcept
-        : where_{std::exchange(other.where_, {})},
-          freed_{std::exchange(other.freed_, {})},
-          count_{other.count_},
-          origin_{other.origin_} {}
+        : where_{std::exchange(other.where_, {})}, key_{other.key_}, count_{other.count_}, freed_{other.freed_} {}
     sealed_blocks& operator=(sealed_blocks&&) = delete;
 
     /// Assigns the number of a fresh block, and seals it.
@@ -73,7 +71,6 @@ public:
     [[nodiscard]] ALLOT_INLINE bool admit_at_once(const Regions& in, Block& fresh, const Allocation& given) noexcept {
         fresh.metadata.number = count_ += 2;
         const offset at = given.where.offset;
-        if (at == freed_) freed_ = 0;
         write_seal(at, in.strategy().capacity(given), content(fresh, count_) ^ hash(at));
         return true;
     }
@@ -85,42 +82,51 @@ public:
 
     /// Returns true if this block is live, also if its seal is damaged. Reports nothing.
     [[nodiscard]] bool known(const Regions& in, const Block& held) const noexcept {
-        return is_sealed(in, held) || (position(held) != freed_ && has_damaged_seal(in, held));
+        if (is_sealed(in, held, where_) || is_sealed(in, held, reach_of(in, position(held)))) return true;
+        return held.metadata.number != freed_ && has_damaged_seal(in, held);
     }
     /// The same, and reports the misuse of a block that is not live.
     [[nodiscard]] bool check(const Regions& in, const Block& held) const noexcept {
-        if (known(in, held)) return true;
-        report_unknown(in, held);
-        return false;
+        return known(in, held) || report_unknown(in, held);
     }
 
-    /// Breaks the seal of a block that may be freed. Returns false and changes nothing if `free` has to report.
+    /// Breaks the seal of a block that may be freed. Returns false and changes nothing for a block beside a hole, for one
+    /// with the number 0, for one in another region than the last one, and where `free` has to report.
     [[nodiscard]] ALLOT_INLINE bool free_at_once(const Regions& in, const Block& held) noexcept {
         const offset at = position(held);
-        if (!where_.holds(at)) [[unlikely]] {
-            where_ = reach_of(in, at);
-            if (!where_.holds(at)) return false;
-        }
-        const offset room = room_of(in, held);
-        if (!has_seal(at, room, held, where_) || !is_sound(in, held, where_)) [[unlikely]]
+        if (!where_.holds(at)) [[unlikely]]
             return false;
+        offset room = 0;
+        const auto end = static_cast<offset>(where_.end - header);
+        if (!in.strategy().is_between_blocks(allocation_for(in, held), end, room)) return false;
+        if ((read_seal(at, room) ^ hash(at)) - held.size != word{held.metadata.number} << 32U) return false;
         write_seal(at, room, 0);
-        freed_ = at;
+        freed_ = held.metadata.number;
         return true;
     }
-    /// The same, and reports the misuse.
+    /// The same for each block, and reports the misuse.
     [[nodiscard]] bool free(const Regions& in, const Block& held) noexcept {
-        if (!is_intact(in, held)) return false;
-        write_seal(position(held), room_of(in, held), 0);
-        freed_ = position(held);
+        const offset at = position(held);
+        if (!is_sealed(in, held, where_)) [[unlikely]] {
+            where_ = reach_of(in, at);  // the region may have grown
+            if (!is_sealed(in, held, where_)) return report_unknown(in, held);
+        }
+        if (!is_sound(in, held, where_)) [[unlikely]]
+            return report_overwritten(held);
+        const offset room = room_of(in, held);
+        freed_ = static_cast<std::uint32_t>((read_seal(at, room) ^ hash(at)) >> 32U);
+        write_seal(at, room, 0);
         return true;
     }
 
     /// Resizes a block by `resize()`, which returns false on failure. Reports a misuse, and then does not call it.
     template <class Resize>
     [[nodiscard]] bool resize(const Regions& in, const Block& held, std::size_t size, Resize resize) noexcept {
-        if (!is_intact(in, held)) return false;
-        const offset at = position(held), before = room_of(in, held);
+        const offset at = position(held);
+        const reach inside = reach_of(in, at);
+        if (!is_sealed(in, held, inside)) return report_unknown(in, held);
+        if (!is_sound(in, held, inside)) return report_overwritten(held);
+        const offset before = room_of(in, held);
         const word number = (read_seal(at, before) ^ hash(at)) - held.size;
         write_seal(at, before, 0);
         const bool done = resize();
@@ -134,6 +140,7 @@ public:
 private:
     static constexpr offset header = sizeof(offset);  // in_band.hpp
     static constexpr offset granule = 2 * header;
+    static constexpr word golden = 0x9E3779B97F4A7C15U;
 
     [[nodiscard]] static offset position(const Block& held) noexcept {
         return static_cast<offset>(Model::position(held.address));
@@ -170,10 +177,7 @@ private:
 
     // ── seals ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    [[nodiscard]] ALLOT_INLINE word hash(offset at) const noexcept {
-        const word origin{reinterpret_cast<std::uintptr_t>(origin_)};
-        return std::rotl((at ^ std::rotl(origin, 32)) * 0x9E3779B97F4A7C15U, 32);
-    }
+    [[nodiscard]] ALLOT_INLINE word hash(offset at) const noexcept { return (at * golden) ^ key_; }
     [[nodiscard]] ALLOT_INLINE static word content(const Block& held, std::uint32_t number) noexcept {
         return (word{number} << 32U) + held.size;
     }
@@ -209,24 +213,11 @@ private:
         const auto low = static_cast<offset>(inside.first - header);
         return in.strategy().is_sound_beside(allocation_for(in, held), {low, static_cast<offset>(inside.end - low)});
     }
-    /// Returns true if this block is live, and its seal and the records beside it are intact. Otherwise reports the
-    /// misuse.
-    [[nodiscard]] bool is_intact(const Regions& in, const Block& held) const noexcept {
-        if (!is_sealed(in, held)) {
-            report_unknown(in, held);
-            return false;
-        }
-        if (is_sound(in, held, reach_of(in, position(held)))) return true;
-        report<OnMisuse>(misuse::overwritten, Model::position(held.address), held.size);
-        return false;
-    }
-
-    [[nodiscard]] bool is_sealed(const Regions& in, const Block& held) const noexcept {
+    /// Returns true if this block is in a region and has its seal.
+    [[nodiscard]] ALLOT_INLINE bool is_sealed(const Regions& in, const Block& held,
+                                              const reach& inside) const noexcept {
         const offset at = position(held);
-        const auto is_in = [&](const reach& inside) {
-            return inside.holds(at) && has_seal(at, room_of(in, held), held, inside);
-        };
-        return is_in(where_) || is_in(reach_of(in, at));  // the region may have grown
+        return inside.holds(at) && has_seal(at, room_of(in, held), held, inside);
     }
     /// Returns true if the records list this block, and its seal is that of no block. A write past the end causes this.
     [[nodiscard]] ALLOT_NOINLINE bool has_damaged_seal(const Regions& in, const Block& held) const noexcept {
@@ -244,8 +235,15 @@ private:
     /// The content of an address.
     enum class found : unsigned char { nothing, free, damaged, allocated };
 
-    ALLOT_COLD ALLOT_NOINLINE void report_unknown(const Regions& in, const Block& held) const noexcept {
+    /// Reports the misuse of a block that is not live. Returns false.
+    ALLOT_COLD ALLOT_NOINLINE bool report_unknown(const Regions& in, const Block& held) const noexcept {
         report<OnMisuse>(classify(in, held), Model::position(held.address), held.size);
+        return false;
+    }
+    /// Reports a damaged record beside a block. Returns false.
+    ALLOT_COLD ALLOT_NOINLINE static bool report_overwritten(const Block& held) noexcept {
+        report<OnMisuse>(misuse::overwritten, Model::position(held.address), held.size);
+        return false;
     }
     /// Returns the misuse of a block that has no seal with its number and size.
     [[nodiscard]] misuse classify(const Regions& in, const Block& held) const noexcept {
@@ -281,10 +279,11 @@ private:
         return is;
     }
 
-    reach where_;                // in the region of the block that was freed last
-    offset freed_ = 0;           // address of the block that was freed last; 0 if it is live again
+    reach where_;  // in the region of the block that was freed last
+    // Differs from that of every other arena that exists.
+    word key_ = std::rotl(word{reinterpret_cast<std::uintptr_t>(this)} * golden, 32);
     std::uint32_t count_ = ~0U;  // number of the last allocation, which is odd
-    const void* origin_ = this;  // differs from that of every other arena
+    std::uint32_t freed_ = 2;    // number of the block that was freed last; 2 is no number
 };
 
 }  // namespace detail

@@ -235,6 +235,18 @@ public:
         return (head & below_in_use) != 0 || is_hole_below(of, inside);
     }
 
+    /// Returns true if a node ends at or below `end`, it and the node above are blocks, and no hole is below. Stores its
+    /// size. A waiting block is one above, and not one here. Precondition: the node starts at least `granule` bytes below
+    /// `end`, where a word is readable.
+    [[nodiscard]] ALLOT_INLINE bool is_between_blocks(node of, Offset end, Offset& size) const noexcept {
+        constexpr Offset low = granule - 1, block = in_use | below_in_use;
+        const Offset head = read(of);
+        size = head - block;
+        // Sizes below a granule wrap, and are too large.
+        if ((head & low) != block || size - granule > end - of - granule) return false;
+        return (read(of + size) & low & ~waits) == block;
+    }
+
     /// Calls `f(node, is_used)` for each node of an extent in ascending order. `where` is a result of `usable`. Stops
     /// at a record that is overwritten with 0.
     template <class Function>
