@@ -268,7 +268,7 @@ TEST_CASE("checked: over a pool each slot of an arena accepts exactly its own bl
     arena_type memory{std::move(first)};
     for (const auto& block : blocks) {
         for (std::size_t away = 0; away != 7; ++away)
-            for (std::size_t size = 1; size != 9; ++size)
+            for (std::size_t size = 0; size != 9; ++size)
                 for (const std::uint32_t number : {block.metadata.number, block.metadata.number + 1, 0U}) {
                     auto other = block;
                     other.address = static_cast<std::byte*>(block.address) + away;
@@ -289,6 +289,7 @@ TEST_CASE("checked: over a pool each slot of an arena accepts exactly its own bl
     CHECK(noted::take().empty());
     for (const auto& block : blocks) {
         CHECK_FALSE(memory.is_live(block));
+        CHECK_FALSE(memory.is_live({block.address, 0}));
         memory.deallocate(block);
         CHECK(noted::only(misuse::not_live, arena_type::address_model::position(block.address), block.size));
     }

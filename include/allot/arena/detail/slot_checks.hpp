@@ -2,7 +2,7 @@
 // slot_checks: the checks of an arena with `hardening::checked` over a pool in one region. Each slot has a record of 64
 // bits.
 //
-//     address ─► index of the slot ─► │ number · size │ 0 │ number · size │ number · size │ 0 │ …       0: a free slot
+//     address ─► index of the slot ─► │ number · size │ number · 0 │ number · size │ …       0: a free slot
 //
 // Internal. hardening.hpp describes the checks. A correct call is never reported. A wrong address, number or size is
 // always detected, because a record has both values exactly. With the number 0, a block is compared by its size.
@@ -39,7 +39,14 @@ concept slotted = requires(extent_of<Strategy> where) {
 /// Checks of blocks in the slots of one region.
 template <class Regions, class Strategy, class Block, class Model, class OnMisuse>
 class slot_checks {
-    using word = std::uint64_t;
+    struct record {
+        std::uint32_t number = 0;
+        std::uint32_t size = 0;  // 0: the slot is free
+
+        [[nodiscard]] ALLOT_INLINE bool matches(const Block& held) const noexcept {
+            return number == held.metadata.number && size == held.size;
+        }
+    };
 
 public:
     slot_checks() noexcept = default;
@@ -59,7 +66,7 @@ public:
         if (index >= slots_) [[unlikely]]
             return false;
         fresh.metadata.number = count_ += 2;
-        records_[index] = content(fresh);
+        records_[index] = {count_, static_cast<std::uint32_t>(fresh.size)};
         return true;
     }
     /// The same, and makes the record. Returns false if the heap has no memory for it.
@@ -74,9 +81,9 @@ public:
     /// Returns true if exactly this block is live. Reports nothing.
     [[nodiscard]] bool known(const Regions& in, const Block& held) const noexcept {
         const std::size_t index = index_of(held);
-        if (index >= slots_ || !is_here(in, held)) return false;
-        const word there = records_[index];
-        return there == content(held) || (held.metadata.number == 0 && there != 0 && size_in(there) == held.size);
+        if (held.size == 0 || index >= slots_ || !is_here(in, held)) return false;
+        const record& there = records_[index];
+        return there.matches(held) || (held.metadata.number == 0 && there.size == held.size);
     }
     /// Returns true if exactly this block is live. Otherwise reports the misuse.
     [[nodiscard]] bool check(const Regions& in, const Block& held) const noexcept {
@@ -88,15 +95,15 @@ public:
     /// Records a block as freed. Returns false and changes nothing if `free` has to compare or to report.
     [[nodiscard]] ALLOT_INLINE bool free_at_once(const Regions& in, const Block& held) noexcept {
         const std::size_t index = index_of(held);
-        if (index >= slots_ || records_[index] != content(held) || !is_here(in, held)) [[unlikely]]
+        if (index >= slots_ || !records_[index].matches(held) || !is_here(in, held)) [[unlikely]]
             return false;
-        records_[index] = 0;
+        records_[index].size = 0;
         return true;
     }
     /// Returns true if a block may be freed, and records it as freed. Otherwise reports the misuse.
     [[nodiscard]] bool free(const Regions& in, const Block& held) noexcept {
         if (!check(in, held)) return false;
-        records_[index_of(held)] = 0;
+        records_[index_of(held)].size = 0;
         return true;
     }
 
@@ -105,8 +112,8 @@ public:
     void for_each_block(const Regions& in, Function f) const noexcept {
         const auto base = in.space().regions[0].base;
         for (std::size_t i = 0; i != slots_; ++i)
-            if (records_[i] != 0)
-                f(Model::locate(base, first_ - Model::position(base) + i * slot), size_in(records_[i]));
+            if (records_[i].size != 0)
+                f(Model::locate(base, first_ - Model::position(base) + i * slot), std::size_t{records_[i].size});
     }
 
 private:
@@ -137,7 +144,7 @@ private:
     [[nodiscard]] bool grow(std::size_t needed, std::size_t most) noexcept {
         const std::size_t more = slots_ < most / 2 ? 2 * slots_ + least : most;
         const std::size_t made = needed > more ? needed : more < most ? more : most;
-        auto* const larger = new (std::nothrow) word[made]{};
+        auto* const larger = new (std::nothrow) record[made];
         if (larger == nullptr) return false;
         for (std::size_t i = 0; i != slots_; ++i) larger[i] = records_[i];
         delete[] std::exchange(records_, larger);
@@ -145,15 +152,10 @@ private:
         return true;
     }
 
-    [[nodiscard]] ALLOT_INLINE static word content(const Block& held) noexcept {
-        return (word{held.metadata.number} << 32U) + held.size;
-    }
-    [[nodiscard]] static std::size_t size_in(word record) noexcept { return static_cast<std::uint32_t>(record); }
-
     /// Returns the misuse of a block that is not live.
     [[nodiscard]] ALLOT_COLD ALLOT_NOINLINE misuse classify(const Regions& in, const Block& held) const noexcept {
         const std::size_t index = index_of(held);
-        const bool is_used = index < slots_ && is_here(in, held) && records_[index] != 0;
+        const bool is_used = index < slots_ && is_here(in, held) && records_[index].size != 0;
         if (is_used && is_live(held.metadata.number)) return misuse::wrong_size;
         const bool is_inside = in.space().contains(bare_block<typename Regions::block_type>(held));
         return is_used || is_inside ? misuse::not_live : misuse::foreign_block;
@@ -161,11 +163,11 @@ private:
     /// Returns true if a live block has this number, or if it is 0.
     [[nodiscard]] bool is_live(std::uint32_t number) const noexcept {
         bool is = number == 0;
-        for (std::size_t i = 0; i != slots_; ++i) is = is || records_[i] >> 32U == number;
+        for (std::size_t i = 0; i != slots_; ++i) is = is || (records_[i].size != 0 && records_[i].number == number);
         return is;
     }
 
-    word* records_ = nullptr;
+    record* records_ = nullptr;
     std::size_t slots_ = 0;      // number of records; the slots above were never in use
     std::size_t first_ = 0;      // position of the first slot
     std::uint32_t count_ = ~0U;  // number of the last allocation, which is odd
