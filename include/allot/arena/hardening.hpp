@@ -7,7 +7,7 @@
 //     memory.deallocate(block);
 //
 //     none      Nothing is stored and nothing is checked.
-//     checked   Every live block has a seal behind its bytes, or a slot of a hash table. A call that frees, resizes or
+//     checked   Every live block has a seal behind its bytes, or a record in a table. A call that frees, resizes or
 //               measures a block reports a misuse and otherwise does nothing, so that no state is corrupted, if the
 //               block is foreign, already freed, of another size, or out of the order of a stack or a ring, or if a
 //               record in band next to it is damaged. This header is not needed for it.
@@ -38,9 +38,10 @@
 // Complexity: `checked`: O(1) on average; O(live) for a call that reports a misuse; O(regions) for a block outside the
 // region that the last deallocation used. `debug`: O(log live).
 //
-// Memory: `checked`: 8 bytes behind each live block where the strategy keeps records in band; no heap. Otherwise a hash
-// table on the host heap, with slots of 16 bytes for pointers, and 24 where the strategy does not list its blocks. The
-// table doubles when three quarters of its slots are in use, and does not shrink.
+// Memory: `checked`: 8 bytes behind each live block where the strategy keeps records in band; no heap. With a pool in
+// one region, 8 bytes on the host heap for each slot up to the highest one that was in use, in a table that doubles.
+// Otherwise a hash table on the host heap, with slots of 16 bytes for pointers, and 24 where the strategy does not list
+// its blocks. It doubles when three quarters of its slots are in use, and does not shrink.
 // `debug`: one record of about 100 bytes for every live block and for up to 64 freed blocks, and one for every freed
 // block until its bytes are allocated again. If the heap has no memory for the record of a new block, the allocation
 // fails.

@@ -3,8 +3,8 @@
 //
 //     deallocate ─► record of exactly this block? ─► in the order of the strategy? ─► records in band intact? ─► freed
 //
-// Internal. hardening.hpp describes the checks. The records are `checked_blocks`, or `debugged_blocks` of
-// live_blocks.hpp.
+// Internal. hardening.hpp describes the checks. slot_checks.hpp and sealed_blocks.hpp have their own. The records are
+// `checked_blocks`, or `debugged_blocks` of live_blocks.hpp.
 //
 // Complexity and memory: those of the records.
 //

@@ -90,8 +90,8 @@ public:
         return known(in, held) || report_unknown(in, held);
     }
 
-    /// Breaks the seal of a block that may be freed. Returns false and changes nothing for a block beside a hole, for one
-    /// with the number 0, for one in another region than the last one, and where `free` has to report.
+    /// Breaks the seal of a block that may be freed. Returns false and changes nothing for a block beside a hole, for
+    /// one with the number 0, for one in another region than the last one, and where `free` has to report.
     [[nodiscard]] ALLOT_INLINE bool free_at_once(const Regions& in, const Block& held) noexcept {
         const offset at = position(held);
         if (!where_.holds(at)) [[unlikely]]

@@ -9,8 +9,8 @@
 //
 // Complexity: O(1), and O(slots) for a report.
 //
-// Memory: 8 bytes for each slot up to the highest one that was in use, and up to twice as many: a table on the host heap
-// that doubles.
+// Memory: 8 bytes for each slot up to the highest one that was in use, and up to twice as many: a table on the host
+// heap that doubles.
 //
 // Thread safety: not synchronized.
 #pragma once
@@ -127,8 +127,8 @@ private:
         for (int right = 3; right < std::numeric_limits<std::size_t>::digits; right *= 2) made *= 2 - odd * made;
         return made;
     }
-    /// Returns the index of the slot that starts at the address of a block. Other addresses have no index below `slots_`:
-    /// the product is a quotient only for multiples of a slot.
+    /// Returns the index of the slot that starts at the address of a block. Other addresses have no index below
+    /// `slots_`: the product is a quotient only for multiples of a slot.
     [[nodiscard]] ALLOT_INLINE std::size_t index_of(const Block& held) const noexcept {
         return std::rotr((Model::position(held.address) - first_) * inverse(slot >> zeros), zeros);
     }
