@@ -295,3 +295,20 @@ TEST_CASE("checked: over a pool each slot of an arena accepts exactly its own bl
     }
     CHECK(memory.allocate({7, 1}));
 }
+
+TEST_CASE_TEMPLATE("checked: a block below a hole that grew beyond the earlier end of the region is freed", Strategy,
+                   allot::best_fit<in_band>, allot::deferred<allot::best_fit<in_band>>) {
+    noted::take();
+    using arena_type = typename in_place<Strategy>::arena_type;
+    arena_type memory{allot::host::virtual_memory{std::size_t{1} << 27}};
+    const auto below = memory.allocate({5000, 8}), freed = memory.allocate({5000, 8});
+    memory.deallocate(freed);                                         // the arena knows the end of the region now
+    const auto above = memory.allocate({100, std::size_t{1} << 25});  // and the region grows, with a hole below
+    REQUIRE(below);
+    REQUIRE(above);
+    memory.deallocate(below);
+    CHECK(noted::take().empty());
+    CHECK_FALSE(memory.is_live(below));
+    memory.deallocate(above);
+    CHECK(noted::take().empty());
+}

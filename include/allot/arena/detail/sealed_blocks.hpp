@@ -107,12 +107,11 @@ public:
     /// The same for each block, and reports the misuse.
     [[nodiscard]] bool free(const Regions& in, const Block& held) noexcept {
         const offset at = position(held);
-        if (!is_sealed(in, held, where_)) [[unlikely]] {
+        if (!is_sealed(in, held, where_) || !is_sound(in, held, where_)) [[unlikely]] {
             where_ = reach_of(in, at);  // the region may have grown
             if (!is_sealed(in, held, where_)) return report_unknown(in, held);
+            if (!is_sound(in, held, where_)) return report_overwritten(held);
         }
-        if (!is_sound(in, held, where_)) [[unlikely]]
-            return report_overwritten(held);
         const offset room = room_of(in, held);
         freed_ = static_cast<std::uint32_t>((read_seal(at, room) ^ hash(at)) >> 32U);
         write_seal(at, room, 0);
