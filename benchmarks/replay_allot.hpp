@@ -149,16 +149,22 @@ struct allot_side_table
     static bool serves(const workload&) { return true; }
     using allot_offsets::allot_offsets;
 };
-/// Sizes and offsets are multiples of the trace's least alignment. More candidates pack tighter.
+/// Sizes and offsets are multiples of the trace's least alignment. More candidates pack tighter. The bound of offsets is
+/// that of allocators with 32-bit offsets.
+template <std::size_t Granule>
+inline constexpr std::size_t four_bytes_of_granules = Granule * 0xFFFF'FFFFU;
 template <std::size_t Granule, unsigned Candidates>
 struct allot_side_table_granule
-    : allot_offsets<
-          allot::best_fit<allot::best_fit_options{.granule = Granule, .candidates = Candidates}, std::uint64_t>,
-          subject_group::best_fit_beside> {
+    : allot_offsets<allot::best_fit<allot::best_fit_options{.granule = Granule,
+                                                            .candidates = Candidates,
+                                                            .largest_offset = four_bytes_of_granules<Granule>},
+                                    std::uint64_t>,
+                    subject_group::best_fit_beside> {
     static constexpr const char* name = Candidates == 1 ? "allot_side_table_fast" : "allot_side_table_tight";
     static std::string type() {
         return "allot::best_fit<allot::best_fit_options{.granule = " + std::to_string(Granule) +
-               ", .candidates = " + std::to_string(Candidates) + "}, std::uint64_t>";
+               ", .candidates = " + std::to_string(Candidates) +
+               ", .largest_offset = " + std::to_string(four_bytes_of_granules<Granule>) + "}, std::uint64_t>";
     }
     static bool serves(const workload& of) { return Granule == (of.trace.least_align >= 256 ? 256 : 16); }
     using allot_side_table_granule::allot_offsets::allot_offsets;

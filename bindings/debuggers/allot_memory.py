@@ -329,8 +329,10 @@ def walk_best_fit(strategy, extents):
     holes = strategy.member("holes_")
     nodes = holes.member("nodes")
     name, arguments = split_name(nodes.type)
+    if name.endswith("block_table_nodes"):
+        return walk_table(nodes, add_block, int(re.match(r"\d+", arguments[2])[0]))
     if name.endswith("side_table_nodes"):
-        return walk_table(nodes)
+        return walk_table(nodes, add_node)
     if not arguments[1].endswith("addressed_memory"):
         return unknown("the records are in band in %s" % short_name(arguments[1]))
     heads = holes.member("bins").member("heads_")
@@ -383,8 +385,8 @@ def walk_in_band(walk, memory, start, size, word):
     walk.problem = "the record at %#x is damaged" % at
 
 
-def walk_table(nodes):
-    """Visits every record of a side table that is not free."""
+def walk_table(nodes, add, granule=1):
+    """Visits every record of a side table that is not free. `add` adds what a record and its neighbor above describe."""
     table = nodes.member("records_")
     array = table.member("records_")
     capacity, records = array.find("capacity_"), array.member("records_")
@@ -404,17 +406,32 @@ def walk_table(nodes):
         raise Damage("the list of free records has %d instead of %d records" %
                      (len(free), table.member("free_count_").number))
     gone = set(free)
-    for index in range(used):
+    for index in range(1 if add is add_block else 0, used):  # the first record of a block table is reserved
         if index in gone:
             continue
         record = fields[index]
         above = checked(fields, record["after"])
         if above["before"] != index or record["after"] in gone:
             walk.problem = "record %d of the side table is damaged" % index
-        elif above["offset"] > record["offset"]:  # otherwise it is the end of an extent
-            kind = "block" if record["prev"] == none - 1 else "hole"
-            walk.add(kind, record["offset"], above["offset"] - record["offset"])
+        else:
+            add(walk, record, above, granule)
     return walk
+
+
+def add_node(walk, record, above, _granule):
+    """A record of side_table.hpp is a block or a hole. The record of an extent is the end of its ring."""
+    if above["offset"] > record["offset"]:
+        kind = "block" if record["prev"] == 0xFFFFFFFE else "hole"
+        walk.add(kind, record["offset"], above["offset"] - record["offset"])
+
+
+def add_block(walk, record, above, granule):
+    """A record of block_table.hpp is a block and the hole after it. That of an extent has only a hole."""
+    hole = above["offset"] - record["hole"]
+    if above["offset"] > record["offset"]:
+        walk.add("block", record["offset"] * granule, (hole - record["offset"]) * granule)
+    if record["hole"]:
+        walk.add("hole", hole * granule, record["hole"] * granule)
 
 
 def records_of(records, count):
@@ -587,7 +604,7 @@ def order_of(strategy, regions):
 
 
 def is_table(best_fit):
-    return short_name(best_fit.member("holes_").member("nodes").type) == "side_table_nodes"
+    return short_name(best_fit.member("holes_").member("nodes").type) in ("block_table_nodes", "side_table_nodes")
 
 
 class Segments:

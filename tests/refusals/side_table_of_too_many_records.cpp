@@ -1,5 +1,5 @@
 // More records than 32-bit record numbers allow; two of their values are reserved.
-// refused: allot: a side table must have fewer than 2^32 - 1 records
+// refused: allot: a side table must have fewer than 2^31 records
 #include <allot/strategy/detail/record_table.hpp>
 
 #include <new>

@@ -113,8 +113,9 @@ inline constexpr std::size_t given_records = std::numeric_limits<std::size_t>::m
 struct best_fit_options {
     /// The location of the records. Without an arena, `automatic` selects the side table.
     node_store store = node_store::automatic;
-    /// The number of records of a side table. 0 lets the table grow on the heap. Any other number is fixed and needs
-    /// no heap. `given_records`: the caller provides the memory at run time.
+    /// The number of records of a side table. Every block and every extent takes one, and with `offset_index` every
+    /// hole. 0 lets the table grow on the heap. Any other number is fixed and needs no heap. `given_records`: the
+    /// caller provides the memory at run time.
     std::size_t records = 0;
     /// The granule of a side table: offsets and sizes are multiples of it. A power of two.
     std::size_t granule = 1;
@@ -129,6 +130,10 @@ struct best_fit_options {
     /// Advanced. The size of the largest extent in bytes. It bounds the number of bins, and larger extents are
     /// rejected. An arena reduces it to the limit of its device, so only a strategy without an arena needs it.
     std::size_t largest_extent = no_bound;
+    /// Advanced. The largest end of an extent of a side table, without an arena. Extents that end above are rejected.
+    /// It bounds `largest_extent`, too. With less than 2^32 granules, a record for 64-bit offsets takes 24 bytes instead
+    /// of 32.
+    std::size_t largest_offset = no_bound;
     /// Whether a side table also keeps its holes in a tree by offset. Then `allocate_at`, `diagnose_at` and `remove`
     /// take O(log holes) instead of O(holes). `allocate` and `deallocate` also do, and a record has 8 more bytes.
     bool offset_index = false;

@@ -38,7 +38,7 @@
 #include <allot/core/detail/compiler.hpp>
 #include <allot/core/options.hpp>
 #include <allot/strategy/detail/best_fit_refusals.hpp>
-#include <allot/strategy/detail/holes.hpp>
+#include <allot/strategy/detail/holes_beside.hpp>
 #include <allot/strategy/detail/holes_in_band.hpp>
 #include <allot/strategy/detail/in_band.hpp>
 #include <allot/strategy/detail/node_sizes.hpp>
@@ -54,9 +54,13 @@ namespace detail {
 /// The node store of a best_fit. `Memory` is the access to the memory for records in band.
 template <best_fit_options Options, std::unsigned_integral Offset, class Memory>
 struct best_fit_nodes {
-    using type = std::conditional_t<Options.store == node_store::in_band, in_band_nodes<Offset, Memory>,
-                                    side_table_nodes<Offset, Options.records, static_cast<Offset>(Options.granule),
-                                                     std::conditional_t<Options.offset_index, index_links, no_note>>>;
+    static constexpr auto granule = static_cast<Offset>(Options.granule);
+    using unit = std::conditional_t<Options.largest_offset / Options.granule <= 0xFFFF'FFFFU && (sizeof(Offset) > 4),
+                                    std::uint32_t, Offset>;
+    using beside =
+        std::conditional_t<Options.offset_index, side_table_nodes<Offset, Options.records, granule, index_links>,
+                           block_table_nodes<Offset, Options.records, granule, unit>>;
+    using type = std::conditional_t<Options.store == node_store::in_band, in_band_nodes<Offset, Memory>, beside>;
 };
 
 template <best_fit_options Options, std::unsigned_integral Offset, unsigned Axes>
@@ -88,8 +92,11 @@ private:
     using sizes = detail::node_sizes<Options, nodes_type, Offset>;
     using places = detail::placement<nodes_type, Offset>;
     static_assert(detail::best_fit_refuses_all<sizes::largest_node >= nodes_type::min_hole>::said);
-    using holes_type = std::conditional_t<in_band && !prefers_size, detail::in_band_holes<Options, nodes_type, Offset>,
-                                          detail::holes<Options, nodes_type, Offset>>;
+    static constexpr bool block_table = detail::is_block_table<nodes_type>;
+    using general_holes = std::conditional_t<block_table, detail::beside_holes<Options, nodes_type, Offset>,
+                                             detail::holes<Options, nodes_type, Offset>>;
+    using holes_type =
+        std::conditional_t<in_band && !prefers_size, detail::in_band_holes<Options, nodes_type, Offset>, general_holes>;
     using bins = typename holes_type::bin_lists;
     using bin = typename bins::bin;
 
@@ -115,8 +122,8 @@ public:
     /// Moves the state. A moved-from best_fit has no offsets.
     constexpr best_fit& operator=(best_fit&&) noexcept = default;
 
-    /// Adds an extent. Returns false if the extent wraps, is too small for a hole or is larger than `largest_extent`,
-    /// or if no record is available. Precondition: the extent does not overlap an inserted one.
+    /// Adds an extent. Returns false if the extent wraps, is too small for a hole, is larger than `largest_extent` or
+    /// ends above `largest_offset`, or if no record is available. Precondition: the extent does not overlap an inserted one.
     constexpr bool insert(extent_type where, memory_type memory = {}) noexcept {
         const extent_type usable = sizes::usable_of(where);
         if (!usable || !holes_.nodes.room(nodes_type::extent_records)) return false;
@@ -132,7 +139,8 @@ public:
     {
         return holes_.nodes.table().move_to(memory);
     }
-    /// Returns the size of a record in memory for `give_records`. A request takes at most two records.
+    /// Returns the size of a record in memory for `give_records`. The first record is reserved. A block and an extent
+    /// take one each. With `offset_index`, no record is reserved, and a hole also takes one.
     [[nodiscard]] static constexpr std::size_t record_size() noexcept
         requires(Options.records == given_records)
     {
@@ -141,7 +149,7 @@ public:
 
     /// Returns true if records are available for one more extent and for the holes on both sides of a block in it.
     [[nodiscard]] constexpr bool can_insert() const noexcept {
-        return holes_.nodes.has_room(nodes_type::extent_records + 2);
+        return holes_.nodes.has_room(nodes_type::extent_records + records_for(2));
     }
 
     /// Removes an inserted extent. Returns false and changes nothing if a block is allocated in it. O(holes in its
@@ -166,7 +174,8 @@ public:
         const Offset size_of_hole = hole == none ? 0 : holes_.nodes.size(hole);
         if (now.size > had.size) {
             const auto more = static_cast<Offset>(now.size - had.size);
-            if (hole == none && (more < nodes_type::min_hole || !holes_.nodes.room(1))) return false;
+            if (hole == none && (more < nodes_type::min_hole || !holes_.nodes.room(nodes_type::hole_records)))
+                return false;
             if (hole != none) holes_.unlink(hole, [&] { return holes_type::bin_of(size_of_hole); });
             holes_.link(holes_.nodes.extend(had, more), static_cast<Offset>(size_of_hole + more));
         } else if (now.size < had.size) {
@@ -208,8 +217,8 @@ public:
     [[nodiscard]] constexpr bool can_extend(extent_type inserted, layout_type wanted) const noexcept {
         const extent_type had = sizes::usable_of(inserted);
         const Offset low = end_of_blocks(had);
-        return holes_.nodes.has_room((low == had.end() ? 1U : 0U) +
-                                     (places::lowest(low, wanted.align) != low ? 1U : 0U) + 1U);
+        return holes_.nodes.has_room(
+            records_for((low == had.end() ? 1U : 0U) + (places::lowest(low, wanted.align) != low ? 1U : 0U) + 1U));
     }
     /// Returns the smallest size of the extent with which the last block can be resized to `size`; 0 if no size
     /// suffices, if the block is not the last one, or if no record is available.
@@ -218,11 +227,13 @@ public:
         const extent_type had = sizes::usable_of(inserted);
         const Offset need = sizes::of_node(size);
         const node held = holes_.nodes.find(allocation), above = holes_.nodes.hole_after(held);
-        const auto end = static_cast<Offset>(holes_.nodes.offset(held) + holes_.nodes.size(held));
+        const Offset start = offset_of_block(held);
+        const auto end = static_cast<Offset>(start + size_of_block(held));
         if (need == 0) return 0;
-        if (above == none ? end != had.end() || !holes_.nodes.has_room(1) : above != holes_.nodes.last_hole(had))
+        if (above == none ? end != had.end() || !holes_.nodes.has_room(nodes_type::hole_records)
+                          : above != holes_.nodes.last_hole(had))
             return 0;
-        return sizes::up_to(inserted, holes_.nodes.offset(held), need);
+        return sizes::up_to(inserted, start, need);
     }
 
     /// Allocates a block. Returns an empty allocation if the layout is invalid, if no suitable hole is found, or if no
@@ -240,44 +251,11 @@ public:
         const Offset need = sizes::of_node(wanted.size);
         if (need == 0 || !is_alignment(wanted.align)) return {};
         if constexpr (prefers_size) return holes_.give(holes_.find(wanted, need), need, wanted.size);
-        if (!sizes::is_anywhere(wanted)) [[unlikely]]
-            return holes_.allocate_placed(wanted, need);
-        // Fast path for common requests, without `find`: a hole of exactly this size, or the front of a larger hole.
-        const bin own = holes_type::bin_of(need);
-        if (bins::is_exact(own) && holes_.bins.head(own) != none) {
-            const node hole = holes_.bins.head(own);
-            holes_.pop(own, hole);
-            holes_.nodes.mark_used(hole, need);
-            return holes_.allocation_of_node(hole, wanted.size);
-        }
-        bin from = holes_.bins.next(own);
-        if (from == bins::count) [[unlikely]]
-            return {};
-        node hole = bins::is_exact(from) ? holes_.bins.head(from) : holes_.lowest_of(from, need);
-        if (hole == none) {
-            if (from = holes_.bins.after(own); from == bins::count) [[unlikely]]
-                return holes_.allocate_placed(wanted, need);
-            hole = holes_.lowest_of(from, need);
-        }
-        return holes_.cut_front(hole, from, holes_.nodes.size(hole), need, wanted.size);
+        else return holes_.allocate(wanted, need);
     }
 
     /// Frees a block and joins the hole with its neighbors.
-    constexpr void deallocate(allocation_type allocation) noexcept {
-        node freed = holes_.nodes.find(allocation);
-        if constexpr (in_band && !prefers_size) return holes_.free_block(freed);
-        Offset size = holes_.nodes.size(freed);
-        const node below = holes_.nodes.hole_before(freed);
-        size = static_cast<Offset>(size + holes_.absorb_above(freed));
-        if (below != none) {
-            const Offset more = holes_.nodes.size(below);
-            holes_.unlink(below, [&] { return holes_type::bin_of(more); });
-            holes_.nodes.join(below, freed);
-            size = static_cast<Offset>(size + more);
-            freed = below;
-        }
-        holes_.link(freed, size);
-    }
+    constexpr void deallocate(allocation_type allocation) noexcept { holes_.free_block(holes_.nodes.find(allocation)); }
 
     /// Allocates exactly this extent. Returns an empty allocation if the extent is not free, or if its offset is not a
     /// multiple of the granule. In band, the granule is two words, the word before the offset must be free for the
@@ -300,22 +278,22 @@ public:
     constexpr bool resize(allocation_type allocation, Offset size) noexcept {
         const Offset need = sizes::of_node(size);
         const node held = holes_.nodes.find(allocation);
-        const Offset had = holes_.nodes.size(held);
+        const Offset had = size_of_block(held);
         if (need == 0) return false;
         const node above = holes_.nodes.hole_after(held);
         if (need > had) {
             if (above == none || holes_.nodes.size(above) < need - had) return false;
         } else if (above == none) {  // otherwise the rest takes the record of the hole above
             if (had - need < nodes_type::min_hole) return true;
-            if (!holes_.nodes.room(1)) return false;
+            if (!holes_.nodes.room(nodes_type::hole_records)) return false;
         }
-        holes_.keep_front(held, static_cast<Offset>(had + holes_.absorb_above(held)), need);
+        holes_.resize_block(held, had, need);
         return true;
     }
 
     /// Returns the usable bytes of a block: at least its size.
     [[nodiscard]] constexpr Offset capacity(allocation_type allocation) const noexcept {
-        return holes_.nodes.size(holes_.nodes.find(allocation)) - header;
+        return size_of_block(holes_.nodes.find(allocation)) - header;
     }
 
     /// Returns the allocation with this metadata. Its size is its capacity.
@@ -323,7 +301,7 @@ public:
         requires(!in_band)
     {
         const node held = holes_.nodes.find({{}, metadata});
-        return holes_.allocation_of_node(held, holes_.nodes.size(held));
+        return {{offset_of_block(held), size_of_block(held)}, metadata};
     }
 
     /// Returns true if the records in band around a block are intact. `inside` is the extent that contains the block.
@@ -405,14 +383,29 @@ private:
         const extent_type usable = sizes::usable_of(inserted);
         if (!usable) return;
         holes_.nodes.for_each(usable, [&](node n, bool is_used) {
-            if (is_used == used)
-                f(holes_.allocation_of_node(n, static_cast<Offset>(holes_.nodes.size(n) - header)).where);
+            if (is_used != used) return;
+            const Offset start = is_used ? offset_of_block(n) : holes_.nodes.offset(n),
+                         size = is_used ? size_of_block(n) : holes_.nodes.size(n);
+            f(extent_type{static_cast<Offset>(start + header), static_cast<Offset>(size - header)});
         });
     }
     /// Returns the start of the hole at the end of an extent; the extent's end if it ends with a block.
     [[nodiscard]] constexpr Offset end_of_blocks(extent_type usable) const noexcept {
         const node hole = holes_.nodes.last_hole(usable);
         return hole == none ? usable.end() : holes_.nodes.offset(hole);
+    }
+
+    /// Returns the number of records that a request takes which leaves so many holes.
+    [[nodiscard]] static constexpr unsigned records_for(unsigned holes) noexcept {
+        return nodes_type::block_records + holes * nodes_type::hole_records;
+    }
+    [[nodiscard]] constexpr Offset offset_of_block(node n) const noexcept {
+        if constexpr (block_table) return holes_.nodes.block_offset(n);
+        else return holes_.nodes.offset(n);
+    }
+    [[nodiscard]] constexpr Offset size_of_block(node n) const noexcept {
+        if constexpr (block_table) return holes_.nodes.block_size(n);
+        else return holes_.nodes.size(n);
     }
 
     holes_type holes_;

@@ -55,13 +55,60 @@ static_assert(keeps_extents_apart());
 }  // namespace
 
 TEST_CASE("best_fit: a full side table fails a request, is diagnosed and changes nothing") {
-    allot::best_fit<best_fit_options{.records = 4}> strategy;
+    allot::best_fit<best_fit_options{.records = 3}> strategy;
+    REQUIRE(strategy.insert({0, 100}));
+    const auto a = strategy.allocate({10, 1}), b = strategy.allocate({10, 1});  // and one record for the extent
+    REQUIRE(b);
+    CHECK_FALSE(strategy.allocate({10, 1}));
+    CHECK_FALSE(strategy.allocate({80, 1}));
+    CHECK_FALSE(strategy.insert({100, 100}));
+    CHECK(strategy.diagnose({10, 1}).reason == allot::refusal::out_of_records);
+    CHECK(strategy.diagnose_at({40, 10}).reason == allot::refusal::out_of_records);
+    strategy.deallocate(a);
+    const auto middle = strategy.allocate_at({40, 10});  // a hole takes no record
+    REQUIRE(middle);
+    CHECK_FALSE(strategy.allocate({10, 1}));
+    strategy.deallocate(middle);
+    strategy.deallocate(b);
+    CHECK(strategy.remove({0, 100}));
+}
+
+TEST_CASE("best_fit: largest_offset bounds the ends of extents and makes records smaller") {
+    constexpr std::uint64_t granule = 256, most = granule * 0xFFFF'FFFF;
+    using bounded =
+        allot::best_fit<best_fit_options{.records = allot::given_records, .granule = granule, .largest_offset = most},
+                        std::uint64_t>;
+    using any_offset =
+        allot::best_fit<best_fit_options{.records = allot::given_records, .granule = granule}, std::uint64_t>;
+    CHECK(bounded::record_size() == 24);
+    CHECK(any_offset::record_size() == 32);
+    allot::best_fit<best_fit_options{.granule = granule, .largest_offset = most}, std::uint64_t> strategy;
+    CHECK_FALSE(strategy.insert({0, most + 1}));
+    CHECK_FALSE(strategy.insert({most, 1}));
+    CHECK_FALSE(strategy.insert({most + granule, granule}));
+    CHECK_FALSE(strategy.insert({~std::uint64_t{0} - granule, granule}));
+    REQUIRE(strategy.insert({most - 1024, 512}));
+    CHECK_FALSE(strategy.resize_extent({most - 1024, 512}, 1025));
+    REQUIRE(strategy.resize_extent({most - 1024, 512}, 1024));
+    const auto low = strategy.allocate({513, 1}), high = strategy.allocate({256, 256});
+    REQUIRE(high);
+    CHECK(low.where == allot::basic_extent<std::uint64_t>{most - 1024, 513});
+    CHECK(high.where == allot::basic_extent<std::uint64_t>{most - 256, 256});
+    CHECK(strategy.size_for({most - 1024, 1024}, {1, 1}) == 0);
+    CHECK_FALSE(strategy.allocate({1, 1}));
+    strategy.deallocate(low);
+    strategy.deallocate(high);
+    CHECK(strategy.remove({most - 1024, 1024}));
+}
+
+TEST_CASE("best_fit: with an index, a full side table takes whole holes only") {
+    allot::best_fit<best_fit_options{.records = 4, .offset_index = true}> strategy;
     REQUIRE(strategy.insert({0, 100}));
     const auto a = strategy.allocate({10, 1}), b = strategy.allocate({10, 1});  // and one record for the rest
     REQUIRE(b);
     CHECK_FALSE(strategy.allocate({10, 1}));
     CHECK(strategy.diagnose({10, 1}).reason == allot::refusal::out_of_records);
-    const auto rest = strategy.allocate({80, 1});  // takes a whole hole and no record
+    const auto rest = strategy.allocate({80, 1});
     REQUIRE(rest);
     strategy.deallocate(a);
     strategy.deallocate(rest);
@@ -430,8 +477,20 @@ TEST_CASE("best_fit: offsets of 64 bits reach beyond the address space") {
     CHECK(strategy.allocate_at({size - 3, 3}).where.offset == size - 3);
 }
 
-TEST_CASE("best_fit: resize needs a record only for a new hole") {
-    allot::best_fit<best_fit_options{.records = 4}> strategy;
+TEST_CASE("best_fit: resize needs no record for a new hole") {
+    allot::best_fit<best_fit_options{.records = 3}> strategy;
+    REQUIRE(strategy.insert({0, 100}));
+    const auto first = strategy.allocate({30, 1}), second = strategy.allocate({30, 1});
+    REQUIRE(second);
+    REQUIRE(strategy.resize(first, 20));
+    REQUIRE(strategy.resize(second, 50));
+    CHECK(strategy.allocation_with(first.metadata).where == allot::extent{0, 20});
+    CHECK(strategy.allocation_with(second.metadata).where == allot::extent{30, 50});
+    CHECK(strategy.diagnose({1, 1}) == allot::diagnosis{allot::refusal::out_of_records, 20});
+}
+
+TEST_CASE("best_fit: with an index, resize needs a record only for a new hole") {
+    allot::best_fit<best_fit_options{.records = 4, .offset_index = true}> strategy;
     REQUIRE(strategy.insert({0, 100}));
     auto first = strategy.allocate({30, 1});
     const auto second = strategy.allocate({30, 1});
@@ -448,8 +507,8 @@ TEST_CASE("best_fit: a table in given memory moves, and gives the offsets of a t
     constexpr std::size_t each = strategy_type::record_size();
     strategy_type strategy;
     allot::best_fit<best_fit_options{.store = node_store::side_table}> expected;
-    CHECK_FALSE(strategy.insert({100, 100'000}));  // no records
-    std::vector<std::uint64_t> memory(each / 8 * 3);
+    CHECK_FALSE(strategy.insert({100, 100'000}));     // no records
+    std::vector<std::uint64_t> memory(each / 8 * 2);  // a reserved record and one for the extent
     CHECK_FALSE(strategy.give_records(std::as_writable_bytes(std::span{memory}).subspan(1)));
     REQUIRE(strategy.give_records(std::as_writable_bytes(std::span{memory})));
     REQUIRE(strategy.insert({100, 100'000}));

@@ -31,6 +31,8 @@ struct best_fit_refusals {
                   "two words");
     static_assert(Options.store != node_store::in_band || !Options.offset_index,
                   "allot: best_fit_options::offset_index is for a side table: leave it out for records in band");
+    static_assert(Options.store != node_store::in_band || Options.largest_offset == no_bound,
+                  "allot: best_fit_options::largest_offset is for a side table: leave it out for records in band");
     static_assert(Options.large <= Options.largest_extent,
                   "allot: best_fit_options::large must not be larger than best_fit_options::largest_extent");
     static_assert(std::in_range<Offset>(Options.large) || Options.large == no_bound,
@@ -63,6 +65,9 @@ consteval best_fit_options best_fit_options_in() {
         Options.records != given_records,
         "allot: an arena cannot give memory to a table with best_fit_options::records = given_records: set the "
         "number of records, or use best_fit without an arena");
+    static_assert(Options.largest_offset == no_bound,
+                  "allot: best_fit_options::largest_offset is for best_fit without an arena, which chooses the offsets "
+                  "itself: leave it out");
     best_fit_options options = Options;
     if (options.store == node_store::automatic)
         options.store = Where.host_pointers && options.records == 0 && options.granule == 1 && !options.offset_index

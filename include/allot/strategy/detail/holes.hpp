@@ -16,6 +16,7 @@
 
 #include <allot/core/detail/compiler.hpp>
 #include <allot/core/extent.hpp>
+#include <allot/strategy/detail/block_table.hpp>
 #include <allot/strategy/detail/node_sizes.hpp>
 #include <allot/strategy/detail/offset_index.hpp>
 #include <allot/strategy/detail/size_bins.hpp>
@@ -38,6 +39,10 @@ class holes {
     static constexpr node none = Nodes::none;
     static constexpr Offset header = Nodes::header, nowhere = places::nowhere;
     static constexpr bool small = Options.prefer_size, in_band = Options.store == node_store::in_band;
+    // Whether the first hole of a list has the number of the list.
+    static constexpr bool numbered = requires { Nodes::number_of_list(0); };
+    // Whether `none` names a record, so that its links can be written.
+    static constexpr bool none_is_record = is_block_table<Nodes>;
     static constexpr bool indexed = Options.offset_index && !in_band;
     // With a granule, sizes follow no pattern that a processor predicts: the lists change without branches, and bins
     // are finer. Small extents keep the coarser bins, which need less memory.
@@ -153,6 +158,43 @@ public:
     [[nodiscard]] constexpr allocation_type allocation_of_node(node n, Offset size) const noexcept {
         return {{static_cast<Offset>(nodes.offset(n) + header), size}, nodes.metadata(n)};
     }
+    /// Allocates a block of `need` bytes, of which the caller requested `wanted.size`.
+    constexpr allocation_type allocate(layout_type wanted, Offset need) noexcept {
+        if (!sizes::is_anywhere(wanted)) [[unlikely]]
+            return allocate_placed(wanted, need);
+        // Fast path for common requests, without `find`: a hole of exactly this size, or the front of a larger hole.
+        const bin own = bin_of(need);
+        if (bin_lists::is_exact(own) && bins.head(own) != none) {
+            const node hole = bins.head(own);
+            pop(own, hole);
+            nodes.mark_used(hole, need);
+            return allocation_of_node(hole, wanted.size);
+        }
+        bin from = bins.next(own);
+        if (from == bin_lists::count) [[unlikely]]
+            return {};
+        node hole = bin_lists::is_exact(from) ? bins.head(from) : lowest_of(from, need);
+        if (hole == none) {
+            if (from = bins.after(own); from == bin_lists::count) [[unlikely]]
+                return allocate_placed(wanted, need);
+            hole = lowest_of(from, need);
+        }
+        return cut_front(hole, from, nodes.size(hole), need, wanted.size);
+    }
+    /// Frees a block and joins the hole with its neighbors.
+    constexpr void free_block(node freed) noexcept {
+        Offset size = nodes.size(freed);
+        const node below = nodes.hole_before(freed);
+        size = static_cast<Offset>(size + absorb_above(freed));
+        if (below != none) {
+            const Offset more = nodes.size(below);
+            unlink(below, [&] { return bin_of(more); });
+            nodes.join(below, freed);
+            size = static_cast<Offset>(size + more);
+            freed = below;
+        }
+        link(freed, size);
+    }
     /// Slow path of `allocate`. A separate function, so that `allocate` saves no registers for it.
     ALLOT_NOINLINE constexpr allocation_type allocate_placed(layout_type wanted, Offset need) noexcept {
         return give(find(wanted, need), need, wanted.size);
@@ -199,10 +241,8 @@ public:
             }
             return allocation_of_node(block, size);
         }
-        if (rest != hole || to != from) {  // the rest keeps the place of the hole in the index
-            leave(hole, [&] { return from; });
-            enter(rest, to);
-        }
+        leave(hole, [&] { return from; });
+        enter(rest, to);  // the rest keeps the place of the hole in the index
         return allocation_of_node(block, size);
     }
     /// Marks a node that is in no bin as used and makes a hole of the bytes after the first `need`.
@@ -212,6 +252,10 @@ public:
         const node rest = nodes.split(n, need);
         nodes.mark_used(n, need);
         link(rest, left);
+    }
+    /// Gives a block of `had` bytes `need` bytes. Precondition: the bytes above are free, and a record is available.
+    constexpr void resize_block(node held, Offset had, Offset need) noexcept {
+        keep_front(held, static_cast<Offset>(had + absorb_above(held)), need);
     }
     /// Joins the hole above, if any, to `n`. Returns the size of that hole, or 0.
     ALLOT_INLINE constexpr Offset absorb_above(node n) noexcept {
@@ -245,29 +289,25 @@ public:
     ALLOT_INLINE constexpr void enter(node hole, bin to) noexcept {
         const node second = bins.head(to);
         nodes.set_next(hole, second);
-        if constexpr (branchless) {
-            bins.push(to, hole);
-            nodes.set_prev(select(second == none, hole, second), hole);
-            return nodes.set_prev(hole, none);
-        }
+        set_prev_if_any(hole, second, hole);
         nodes.set_prev(hole, before_first(to));
-        bins.push(to, hole, second);
-        if (second != none) nodes.set_prev(second, hole);
+        if constexpr (branchless) bins.push(to, hole);
+        else bins.push(to, hole, second);
     }
     /// Removes the head of a bin, also from the index. Precondition: the hole is that head.
     ALLOT_INLINE constexpr void pop(bin from, node hole) noexcept {
         const node next = nodes.next(hole);
-        bins.pop(from, next);
-        if (next != none) nodes.set_prev(next, before_first(from));
+        set_prev_if_any(hole, next, before_first(from));
+        if constexpr (branchless) bins.replace(from, next);
+        else bins.pop(from, next);
         if constexpr (indexed) index.erase(nodes, hole);
     }
     /// Removes a hole from its list. `its_bin` is called only if the hole is the head and has no number of its list.
     template <class Bin>
     ALLOT_INLINE constexpr void leave(node hole, Bin its_bin) noexcept {
-        if constexpr (in_band) return unlink_any(hole);
+        if constexpr (numbered) return unlink_any(hole);
         const node next = nodes.next(hole), prev = nodes.prev(hole);
-        if constexpr (branchless) nodes.set_prev(select(next == none, hole, next), prev);
-        else if (next != none) nodes.set_prev(next, prev);
+        set_prev_if_any(hole, next, prev);
         if (prev != none) nodes.set_next(prev, next);
         else if constexpr (branchless) bins.replace(its_bin(), next);
         else bins.pop(its_bin(), next);
@@ -278,9 +318,10 @@ protected:
     constexpr void unlink_any(node hole) noexcept { unlink_numbered(hole); }
     ALLOT_INLINE constexpr void unlink_numbered(node hole) noexcept {
         const node next = nodes.next(hole), prev = nodes.prev(hole);
-        if (next != none) nodes.set_prev(next, prev);
-        if (Nodes::is_number_of_list(prev)) bins.pop(Nodes::list_of(prev), next);
-        else nodes.set_next(prev, next);
+        set_prev_if_any(hole, next, prev);
+        if (!Nodes::is_number_of_list(prev)) nodes.set_next(prev, next);
+        else if constexpr (branchless) bins.replace(Nodes::list_of(prev), next);
+        else bins.pop(Nodes::list_of(prev), next);
     }
     /// Adds `hole` to the bin `to` in place of `old`, the first one of its list.
     ALLOT_INLINE void replace_first(node old, node hole, bin to) noexcept {
@@ -296,15 +337,21 @@ protected:
     }
     /// Returns what the first hole of a list has instead of a previous hole.
     [[nodiscard]] static constexpr node before_first([[maybe_unused]] bin list) noexcept {
-        if constexpr (in_band) return Nodes::number_of_list(list);
+        if constexpr (numbered) return Nodes::number_of_list(list);
         else return none;
     }
-
-private:
+    /// Links `next`, unless it is `none`, to the hole before it. `hole` is in no list.
+    ALLOT_INLINE constexpr void set_prev_if_any(node hole, node next, node prev) noexcept {
+        if constexpr (none_is_record) nodes.set_prev(next, prev);
+        else if constexpr (branchless) nodes.set_prev(select(next == none, hole, next), prev);
+        else if (next != none) nodes.set_prev(next, prev);
+    }
     /// Returns `yes ? a : b`, by arithmetic, which compilers do not turn into a branch.
     [[nodiscard]] ALLOT_INLINE static constexpr node select(bool yes, node a, node b) noexcept {
         return b ^ ((a ^ b) & (node{0} - node{yes}));
     }
+
+private:
     /// Returns the first bin whose holes all have at least this size. The result may be `>= bin_lists::count`.
     [[nodiscard]] static constexpr bin first_all_fit(Offset size) noexcept {
         return bin_of(size) + (bin_lists::is_exact(bin_of(size)) ? 0 : 1);

@@ -55,6 +55,7 @@ public:
     static constexpr Offset min_hole = 4 * word;   // the smallest hole that can be recorded
     static constexpr Offset tail = word;           // bytes that are not used at the end of an extent
     static constexpr unsigned extent_records = 0;  // records that a new extent takes
+    static constexpr unsigned block_records = 0, hole_records = 0;
 
     /// Returns the size of the largest node in an extent of `bytes`.
     [[nodiscard]] static constexpr Offset largest_node(Offset bytes) noexcept {

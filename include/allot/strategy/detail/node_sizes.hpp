@@ -21,20 +21,23 @@ struct node_sizes {
     using layout_type = basic_layout<Offset>;
     using places = placement<Nodes, Offset>;
     static constexpr Offset nowhere = places::nowhere;
-    static constexpr Offset last_offset = std::numeric_limits<Offset>::max();
-    static constexpr Offset largest_extent = Options.largest_extent != no_bound && Options.largest_extent < last_offset
-                                                 ? static_cast<Offset>(Options.largest_extent)
-                                                 : last_offset;
+    /// Returns the smaller one of an option, which may be `no_bound`, and a value.
+    [[nodiscard]] static constexpr Offset bounded(std::size_t option, Offset value) noexcept {
+        return option != no_bound && option < value ? static_cast<Offset>(option) : value;
+    }
+    static constexpr Offset last_offset = bounded(Options.largest_offset, std::numeric_limits<Offset>::max());
+    static constexpr Offset largest_extent = bounded(Options.largest_extent, last_offset);
     static constexpr Offset largest_node = Nodes::largest_node(largest_extent);
 
     /// Returns the size of the node for a block of `size` bytes; 0 if `size` is 0 or too large for every extent.
     [[nodiscard]] static constexpr Offset of_node(Offset size) noexcept {
         return Nodes::template node_size<largest_node>(size);
     }
-    /// Returns the part of an extent that nodes can fill; empty if the extent wraps, is too small for a hole or is
-    /// larger than `largest_extent`.
+    /// Returns the part of an extent that nodes can fill; empty if the extent wraps, is too small for a hole or
+    /// is larger than `largest_extent`, or if it ends above `largest_offset`.
     [[nodiscard]] static constexpr extent_type usable_of(extent_type where) noexcept {
-        if (where.size > last_offset - where.offset || where.size > largest_extent) return {};
+        if (where.offset > last_offset || where.size > last_offset - where.offset || where.size > largest_extent)
+            return {};
         return Nodes::usable(where);
     }
     /// Returns the size of an extent with a node of `need` bytes at `at`; 0 if the size wraps or is too large.
@@ -42,7 +45,9 @@ struct node_sizes {
         Offset end = 0;
         if (!checked_add<Offset>(at, need, end) || !checked_add<Offset>(end, Nodes::tail, end)) return 0;
         // Nodes end at a multiple of the granule.
-        if (!checked_align_up<Offset>(end, Nodes::granule, end) || end - where.offset > largest_extent) return 0;
+        if (!checked_align_up<Offset>(end, Nodes::granule, end) || end > last_offset ||
+            end - where.offset > largest_extent)
+            return 0;
         return static_cast<Offset>(end - where.offset);
     }
 

@@ -2,7 +2,7 @@
 // record_table: a side table of records with stable 32-bit indices.
 //
 //     fixed (Capacity > 0)     Capacity records inside the object; no heap; `room` fails if the table is full
-//     growing (Capacity == 0)  one array on the host heap, which grows by a quarter; `room` fails if the heap is
+//     growing (Capacity == 0)  one array on the host heap, which grows by an eighth; `room` fails if the heap is
 //                           exhausted
 //     given_records            one array in memory of the caller; `room` fails if the table is full
 //
@@ -30,6 +30,8 @@ namespace detail {
 using record_index = std::uint32_t;
 /// The index that names no record.
 inline constexpr record_index no_record = 0xFFFF'FFFFU;
+/// The largest number of records. The upper half of the indices has other uses.
+inline constexpr record_index most_records = no_record / 2;
 
 template <class Record, std::size_t Capacity>
 class record_array {
@@ -62,10 +64,10 @@ public:
 
     /// Grows to at least `wanted` records. Returns false and changes nothing on failure.
     [[nodiscard]] ALLOT_COLD constexpr bool grow(record_index wanted) noexcept {
-        constexpr record_index most = no_record - 1;
-        record_index larger = capacity_ > most / 2 ? most : capacity_ + capacity_ / 4;
+        constexpr record_index most = most_records;
+        record_index larger = capacity_ > most / 2 ? most : capacity_ + (capacity_ < 128 ? 16 : capacity_ / 8);
         if (larger < wanted) larger = wanted;
-        if (larger < 16) larger = 16;
+        if (larger < first) larger = first;
         if (wanted > most) return false;
         Record* const fresh = create(larger);
         if (fresh == nullptr) return false;
@@ -77,6 +79,9 @@ public:
     }
 
 private:
+    /// Records of the first array, which is larger than the freed memory that malloc usually keeps for one size.
+    static constexpr auto first = static_cast<record_index>(1152 / sizeof(Record) + 1);
+
     static constexpr Record* create(record_index count) noexcept {
         if (std::is_constant_evaluated()) return new Record[count]{};
         return new (std::nothrow) Record[count]{};
@@ -106,7 +111,7 @@ public:
     /// Moves the first `used` records to other memory. Returns false and changes nothing if the memory is misaligned or
     /// holds fewer records.
     [[nodiscard]] bool move_to(std::span<std::byte> memory, record_index used) noexcept {
-        constexpr std::size_t most = no_record - 1;
+        constexpr std::size_t most = most_records;
         const std::size_t count = memory.size() / sizeof(Record) < most ? memory.size() / sizeof(Record) : most;
         if (reinterpret_cast<std::uintptr_t>(memory.data()) % alignof(Record) != 0 || count < used) return false;
         auto* const fresh = reinterpret_cast<Record*>(memory.data());
@@ -122,12 +127,19 @@ private:
     record_index capacity_ = 0;
 };
 
+/// Metadata of a block of a strategy with a side table.
+struct record_metadata {
+    record_index record = no_record;  ///< Index of the block's record.
+    /// Compares the indices.
+    friend constexpr bool operator==(record_metadata, record_metadata) = default;
+};
+
 /// Table of records with a list of free ones.
 template <class Record, std::size_t Capacity>
 class record_table {
 public:
-    static_assert(Capacity < no_record || Capacity == given_records,
-                  "allot: a side table must have fewer than 2^32 - 1 records");
+    static_assert(Capacity <= most_records || Capacity == given_records,
+                  "allot: a side table must have fewer than 2^31 records");
 
     constexpr record_table() noexcept = default;
     constexpr record_table(record_table&& other) noexcept
@@ -161,6 +173,11 @@ public:
         if (free_ == no_record) return used_++;
         --free_count_;
         return std::exchange(free_, records_[free_].next);
+    }
+    /// Takes a free record, or grows. Returns `otherwise` on failure.
+    [[nodiscard]] ALLOT_INLINE constexpr record_index take_or(record_index otherwise) noexcept {
+        if (free_ == no_record && used_ == records_.capacity() && !records_.grow(used_ + 1)) return otherwise;
+        return take();
     }
     /// Moves the table to other memory. Returns false and changes nothing if the memory is misaligned or too small.
     [[nodiscard]] bool move_to(std::span<std::byte> memory) noexcept

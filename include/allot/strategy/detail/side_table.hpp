@@ -19,25 +19,16 @@
 #include <allot/core/detail/compiler.hpp>
 #include <allot/core/extent.hpp>
 #include <allot/core/strategy.hpp>
+#include <allot/strategy/detail/granule_sizes.hpp>
 #include <allot/strategy/detail/record_table.hpp>
 
 namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// Metadata of a block of a strategy with a side table.
-struct record_metadata {
-    record_index record = no_record;  ///< Index of the block's record.
-    /// Compares the indices.
-    friend constexpr bool operator==(record_metadata, record_metadata) = default;
-};
-
-/// A record without a note.
-struct no_note {};
-
 /// Node store with records in a side table. A record carries a `Note`; the note of a new record is value-initialized.
-template <std::unsigned_integral Offset, std::size_t Capacity, Offset Granule, class Note = no_note>
-class side_table_nodes {
+template <std::unsigned_integral Offset, std::size_t Capacity, Offset Granule, class Note>
+class side_table_nodes : public granule_sizes<Offset, Granule> {
 public:
     using node = record_index;
     using metadata_type = record_metadata;
@@ -46,30 +37,9 @@ public:
         node block, hole;
     };
     static constexpr node none = no_record;
-    static constexpr Offset header = 0;            // bytes of a block before the caller's bytes
-    static constexpr Offset granule = Granule;     // divides sizes, and the offsets of the caller's bytes
-    static constexpr Offset min_hole = Granule;    // the smallest hole that can be recorded
-    static constexpr Offset tail = 0;              // bytes that are not used at the end of an extent
     static constexpr unsigned extent_records = 2;  // records that a new extent takes: its end and one hole
-
-    /// Returns the size of the largest node in an extent of `bytes`.
-    [[nodiscard]] static constexpr Offset largest_node(Offset bytes) noexcept {
-        return align_down<Offset>(bytes, granule);
-    }
-    /// Returns the size of the node for a block of `size` bytes; 0 if `size` is 0 or if the node is larger than
-    /// `Largest`. Precondition: `Largest` is the size of a node.
-    template <Offset Largest>
-    [[nodiscard]] static constexpr Offset node_size(Offset size) noexcept {
-        const Offset whole = align_down<Offset>(static_cast<Offset>(size + (granule - 1)), granule);  // 0 when it wraps
-        return Largest != largest_node(std::numeric_limits<Offset>::max()) && whole > Largest ? 0 : whole;
-    }
-    /// Returns the part of an extent that nodes can fill; empty if the extent is too small.
-    [[nodiscard]] static constexpr basic_extent<Offset> usable(basic_extent<Offset> where) noexcept {
-        Offset first = 0;
-        const Offset last = align_down<Offset>(where.end(), granule);
-        if (!checked_align_up<Offset>(where.offset, granule, first) || first >= last) return {};
-        return {first, static_cast<Offset>(last - first)};
-    }
+    static constexpr unsigned block_records = 0;   // records that a block takes in addition to that of its hole
+    static constexpr unsigned hole_records = 1;    // records that a hole takes
 
     /// Makes one hole of `where`, which is a result of `usable`. Precondition: `room(extent_records)`.
     [[nodiscard]] constexpr node insert(basic_extent<Offset> where, no_memory) noexcept {
@@ -183,7 +153,7 @@ private:
         Offset offset = 0;
         node before = none, after = none;
         node next = none, prev = none;
-        ALLOT_NO_UNIQUE_ADDRESS Note note{};
+        Note note{};
     };
 
     [[nodiscard]] ALLOT_INLINE constexpr node insert_before(node after, Offset offset) noexcept {

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSL-1.0
+// block_table_nodes: a node store that keeps its records in a side table, one for every block and extent.
+//
+//     extent ◄──────► record ◄─► record ◄──────► extent       before ◄─► after: neighbors in offset space
+//       hole           block      block hole                  next ◄─► prev: the list of a hole's bin
+//
+// A record describes a block and the hole after it. A hole is named by the record before it. The records of an extent
+// form a ring, which the record of the extent closes. That record describes the hole at the start of the extent. It has
+// no block, and its offset is the end of the extent. No hole joins across it, even if two extents are adjacent.
+//
+// The managed memory is not accessed, and all functions work in constant expressions. Records count in granules. A
+// block's metadata is the index of its record.
+//
+// Memory: 24 bytes for every record with 32-bit units, 32 bytes with 64-bit units. One record is reserved.
+//
+// Thread safety: not synchronized.
+#pragma once
+
+#include <allot/core/detail/compiler.hpp>
+#include <allot/core/extent.hpp>
+#include <allot/core/strategy.hpp>
+#include <allot/strategy/detail/granule_sizes.hpp>
+#include <allot/strategy/detail/record_table.hpp>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// Node store with one record for every block, in a side table. A `Unit` counts the granules of an offset.
+template <std::unsigned_integral Offset, std::size_t Capacity, Offset Granule, std::unsigned_integral Unit = Offset>
+class block_table_nodes : public granule_sizes<Offset, Granule> {
+public:
+    using node = record_index;
+    using metadata_type = record_metadata;
+    using memory_type = no_memory;
+    static constexpr node none = 0;  // the first record, whose links have no meaning, so that no list has a last link
+    static constexpr unsigned extent_records = 1;  // records that a new extent takes
+    static constexpr unsigned block_records = 1;   // records that a block takes in addition to that of its hole
+    static constexpr unsigned hole_records = 0;    // records that a hole takes
+
+    /// Makes one hole of `where`, which is a result of `usable`. Precondition: `room(extent_records)`.
+    [[nodiscard]] constexpr node insert(basic_extent<Offset> where, no_memory) noexcept {
+        if (records_.ever_taken() == 0) static_cast<void>(records_.take());
+        const bool first = records_.taken() == 1;
+        const node extent = records_.take();
+        records_[extent] = {.offset = units(where.end()), .before = extent, .after = extent};
+        end_ = first ? extent : none;
+        return extent;
+    }
+    /// Removes an extent. Precondition: the hole fills the extent.
+    constexpr void remove(node extent) noexcept {
+        if (extent == end_) end_ = none;
+        records_[extent].before = none;
+        records_.give(extent);
+    }
+
+    /// Returns true if the end of the extent is known: one extent was inserted since the store was empty.
+    [[nodiscard]] constexpr bool knows_end() const noexcept { return end_ != none; }
+    /// Returns the hole at the end of the extent; `none` if the extent ends with a block or if its end is not known.
+    [[nodiscard]] constexpr node last_hole(basic_extent<Offset>) const noexcept {
+        return end_ == none ? none : if_hole(records_[end_].before);
+    }
+    /// Extends the extent by `more` bytes. Returns the hole at its end. The caller then links it with its new size.
+    [[nodiscard]] constexpr node extend(basic_extent<Offset>, Offset more) noexcept {
+        add(records_[end_].offset, units(more));
+        return records_[end_].before;
+    }
+    /// Shortens the extent by `less` bytes. Returns the rest of the hole at its end, or `none`. Precondition: that hole
+    /// has at least `less` bytes and does not fill the extent.
+    [[nodiscard]] constexpr node shorten(basic_extent<Offset>, Offset less) noexcept {
+        const node hole = records_[end_].before;
+        subtract(records_[end_].offset, units(less));
+        subtract(records_[hole].hole, units(less));
+        return if_hole(hole);
+    }
+
+    [[nodiscard]] constexpr bool room(record_index count) noexcept { return records_.room(with_none(count)); }
+    /// Returns the table, for `given_records`.
+    [[nodiscard]] constexpr auto& table() noexcept { return records_; }
+    [[nodiscard]] static constexpr std::size_t record_size() noexcept { return sizeof(record); }
+    [[nodiscard]] constexpr bool has_room(record_index count) const noexcept {
+        return Capacity == 0 || records_.spare() >= with_none(count);
+    }
+
+    [[nodiscard]] constexpr node find(basic_allocation<Offset, metadata_type> allocation) const noexcept {
+        return allocation.metadata.record;
+    }
+    [[nodiscard]] constexpr metadata_type metadata(node of) const noexcept { return {of}; }
+
+    // ── holes ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    [[nodiscard]] constexpr Offset offset(node hole) const noexcept {
+        const record& of = records_[hole];
+        return bytes(static_cast<Unit>(records_[of.after].offset - of.hole));
+    }
+    [[nodiscard]] constexpr Offset size(node hole) const noexcept { return bytes(records_[hole].hole); }
+    [[nodiscard]] constexpr node next(node of) const noexcept { return records_[of].next; }
+    [[nodiscard]] constexpr node prev(node of) const noexcept { return records_[of].prev; }
+    constexpr void set_next(node of, node to) noexcept { records_[of].next = to; }
+    constexpr void set_prev(node of, node to) noexcept { records_[of].prev = to; }
+    /// Returns the size in granules; 0 if there is no hole.
+    [[nodiscard]] constexpr Unit granules(node hole) const noexcept { return records_[hole].hole; }
+    constexpr void mark_hole(node of, Offset size) noexcept { records_[of].hole = units(size); }
+
+    /// The first hole of a list has the number of the list instead of a previous hole.
+    [[nodiscard]] static constexpr node number_of_list(unsigned list) noexcept { return list_bit | list; }
+    [[nodiscard]] static constexpr bool is_number_of_list(node prev) noexcept { return (prev & list_bit) != 0; }
+    [[nodiscard]] static constexpr unsigned list_of(node number) noexcept { return number ^ list_bit; }
+
+    // ── blocks ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    [[nodiscard]] constexpr Offset block_offset(node of) const noexcept { return bytes(records_[of].offset); }
+    [[nodiscard]] constexpr Offset block_size(node of) const noexcept {
+        const record& one = records_[of];
+        return bytes(static_cast<Unit>(records_[one.after].offset - one.hole - one.offset));
+    }
+    /// Returns true if a hole follows.
+    [[nodiscard]] constexpr bool has_hole(node of) const noexcept { return records_[of].hole != 0; }
+    /// Returns the hole that follows, or `none`.
+    [[nodiscard]] constexpr node hole_after(node of) const noexcept { return if_hole(of); }
+    /// Returns the record before a block.
+    [[nodiscard]] constexpr node before(node of) const noexcept { return records_[of].before; }
+
+    /// Takes a record. Returns `none` if no record is available.
+    [[nodiscard]] ALLOT_INLINE constexpr node take() noexcept { return records_.take_or(none); }
+    /// The offset of a block that was cut from a hole, and the granules of the hole after it.
+    struct part {
+        Offset offset;
+        Unit rest;
+    };
+    /// Makes a block of `size` bytes at the start of a hole, which is in no list. The rest follows the block.
+    ALLOT_INLINE constexpr part cut_front(node hole, Offset size, node fresh) noexcept {
+        record &from = records_[hole], &block = records_[fresh];
+        record& after = records_[from.after];
+        const Unit offset = static_cast<Unit>(after.offset - from.hole),
+                   rest = static_cast<Unit>(from.hole - units(size));
+        block.offset = offset;
+        block.hole = rest;
+        block.before = hole;
+        block.after = from.after;
+        from.hole = 0;
+        from.after = fresh;
+        after.before = fresh;
+        return {bytes(offset), rest};
+    }
+    /// Makes a block of `size` bytes at `at` in a hole, which is in no list. The rest on either side remains a hole.
+    constexpr void cut(node hole, Offset at, Offset size, node fresh) noexcept {
+        const Unit front = units(static_cast<Offset>(at - offset(hole)));
+        subtract(records_[hole].hole, front);
+        cut_front(hole, size, fresh);
+        records_[hole].hole = front;
+    }
+    /// Makes a hole of a block and the hole after it, and joins it to the hole of `below`, the record before the block.
+    /// These holes are in no list. Returns the granules of the joined hole.
+    ALLOT_INLINE constexpr Unit join(node below, node freed) noexcept {
+        record &of = records_[freed], &to = records_[below];
+        record& after = records_[of.after];
+        const auto joined = static_cast<Unit>(to.hole + (after.offset - of.offset));
+        to.hole = joined;
+        to.after = of.after;
+        after.before = below;
+        records_.give(freed);
+        return joined;
+    }
+    /// Calls `f(node, is_used)` for each node of an extent in ascending order. `where` is a result of `usable`.
+    /// O(records).
+    template <class Function>
+    constexpr void for_each(basic_extent<Offset> where, Function f) const noexcept {
+        for (node extent = 0; extent != records_.ever_taken(); ++extent) {
+            if (!is_extent(extent, where)) continue;
+            node n = extent;
+            do {
+                if (n != extent) f(n, true);
+                if (has_hole(n)) f(n, false);
+                n = records_[n].after;
+            } while (n != extent);
+            return;
+        }
+    }
+
+private:
+    static constexpr node list_bit = node{1} << 31;
+
+    struct record {
+        Unit offset = 0;  // of the block
+        Unit hole = 0;    // size of the hole after the block; 0 if there is none
+        node before = none, after = none;
+        node next = none, prev = none;
+    };
+
+    /// Adds the record of `none`, if it is not yet taken.
+    [[nodiscard]] constexpr record_index with_none(record_index count) const noexcept {
+        return records_.ever_taken() == 0 ? count + 1 : count;
+    }
+
+    [[nodiscard]] static constexpr Unit units(Offset bytes) noexcept { return static_cast<Unit>(bytes / Granule); }
+    [[nodiscard]] static constexpr Offset bytes(Unit units) noexcept {
+        return static_cast<Offset>(static_cast<Offset>(units) * Granule);
+    }
+    static constexpr void add(Unit& to, Unit more) noexcept { to = static_cast<Unit>(to + more); }
+    static constexpr void subtract(Unit& from, Unit less) noexcept { from = static_cast<Unit>(from - less); }
+
+    [[nodiscard]] constexpr node if_hole(node of) const noexcept { return has_hole(of) ? of : none; }
+    /// Returns true if this is the live record of this extent. The neighbors of a freed record do not refer to it.
+    [[nodiscard]] constexpr bool is_extent(node of, basic_extent<Offset> where) const noexcept {
+        const record& one = records_[of];
+        return one.before != none && one.offset == units(where.end()) && records_[one.after].before == of &&
+               records_[one.before].after == of && offset(of) == where.offset;
+    }
+
+    record_table<record, Capacity == 0 || Capacity == given_records ? Capacity : Capacity + 1> records_;
+    node end_ = none;  // the record of the extent, unless a second extent was inserted
+};
+
+/// Whether a node store is a block_table_nodes.
+template <class Nodes>
+inline constexpr bool is_block_table = false;
+template <std::unsigned_integral Offset, std::size_t Capacity, Offset Granule, std::unsigned_integral Unit>
+inline constexpr bool is_block_table<block_table_nodes<Offset, Capacity, Granule, Unit>> = true;
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot

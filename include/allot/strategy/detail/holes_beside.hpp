@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSL-1.0
+// beside_holes: the cuts and the faster paths of best_fit for a table with one record for each block.
+//
+//     bins of one size:  take the first hole
+//     other bins:        compare the first few holes of the request's own bin, then those of the next bin
+//
+// Internal. The general path and the faster paths choose the same holes (holes.hpp). With a granule, sizes follow no
+// pattern that a processor predicts. Then the hole is chosen and the lists change without branches.
+//
+// Complexity: O(1) if a bin whose holes all fit is not empty.
+#pragma once
+
+#include <allot/strategy/detail/block_table.hpp>
+#include <allot/strategy/detail/holes.hpp>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// Holes in bins by size, with a block_table_nodes.
+template <best_fit_options Options, class Nodes, std::unsigned_integral Offset>
+class beside_holes : public holes<Options, Nodes, Offset> {
+    using base = holes<Options, Nodes, Offset>;
+    using sizes = node_sizes<Options, Nodes, Offset>;
+    using layout_type = basic_layout<Offset>;
+    using allocation_type = basic_allocation<Offset, typename Nodes::metadata_type>;
+    using node = typename Nodes::node;
+    static constexpr node none = Nodes::none;
+
+    using base::select;
+    using base::unlink_numbered;
+
+public:
+    using base::bin_of;
+    using base::bins;
+    using base::nodes;
+    using typename base::bin;
+    using typename base::bin_lists;
+    using typename base::place;
+
+    [[nodiscard]] constexpr bool has_room(place, Offset) const noexcept { return nodes.has_room(1); }
+
+    // ── allocating ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    /// Allocates a block of `need` bytes, of which the caller requested `wanted.size`.
+    ALLOT_NOINLINE constexpr allocation_type allocate(layout_type wanted, Offset need) noexcept {
+        if (!sizes::is_anywhere(wanted)) [[unlikely]]
+            return allocate_placed(wanted, need);
+        const bin own = bin_of(need);
+        node hole = bins.head(own);
+        if (bin_lists::is_exact(own)) {
+            if (hole == none) {
+                const bin from = bins.next(own);
+                if (from == bin_lists::count) [[unlikely]]
+                    return {};
+                hole = bin_lists::is_exact(from) ? bins.head(from) : this->lowest_of(from, need);
+            }
+            return cut_front(hole, need, wanted.size);
+        }
+        const bin other = bins.after(own);
+        if (other == bin_lists::count) [[unlikely]]
+            return allocate_placed(wanted, need);
+        if constexpr (Options.candidates == 1) {
+            const node larger = bins.head(other);
+            hole = select(nodes.size(hole) >= need, hole, larger);  // the record of `none` has no hole
+        } else {
+            if (hole != none) hole = this->lowest_of(own, need);
+            if (hole == none) hole = this->lowest_of(other, need);
+        }
+        return cut_front(hole, need, wanted.size);
+    }
+    /// Slow path of `allocate`. A separate function, so that `allocate` saves no registers for it.
+    ALLOT_NOINLINE constexpr allocation_type allocate_placed(layout_type wanted, Offset need) noexcept {
+        return give(this->find(wanted, need), need, wanted.size);
+    }
+    /// Cuts a block out of a hole. The rest on either side remains a hole. Returns an empty allocation if there is no
+    /// hole or no record.
+    constexpr allocation_type give(place found, Offset need, Offset size) noexcept {
+        if (found.hole == none) return {};
+        const node fresh = nodes.take();
+        if (fresh == none) return {};
+        unlink_numbered(found.hole);
+        nodes.cut(found.hole, found.at, need, fresh);
+        put(found.hole, nodes.granules(found.hole));
+        put(fresh, nodes.granules(fresh));
+        return {{found.at, size}, nodes.metadata(fresh)};
+    }
+
+    // ── freeing and resizing ─────────────────────────────────────────────────────────────────────────────────────
+
+    /// Frees a block and joins the hole with its neighbors.
+    constexpr void free_block(node freed) noexcept {
+        const node below = nodes.before(freed);
+        if (nodes.has_hole(freed)) unlink_numbered(freed);
+        if (nodes.has_hole(below)) unlink_numbered(below);
+        this->enter(below, bin_lists::of(nodes.join(below, freed)));
+    }
+    /// Gives a block of `had` bytes `need` bytes. Precondition: the bytes above are free.
+    constexpr void resize_block(node held, Offset had, Offset need) noexcept {
+        if (nodes.has_hole(held)) unlink_numbered(held);
+        nodes.mark_hole(held, static_cast<Offset>(nodes.size(held) + had - need));
+        put(held, nodes.granules(held));
+    }
+
+private:
+    /// Cuts a block from the front of a hole.
+    ALLOT_INLINE constexpr allocation_type cut_front(node hole, Offset need, Offset size) noexcept {
+        const node fresh = nodes.take();
+        if (fresh == none) [[unlikely]]
+            return {};
+        if constexpr (Options.candidates == 1) this->pop(Nodes::list_of(nodes.prev(hole)), hole);
+        else unlink_numbered(hole);
+        const auto made = nodes.cut_front(hole, need, fresh);
+        put(fresh, made.rest);
+        return {{made.offset, size}, nodes.metadata(fresh)};
+    }
+    /// Adds a hole of so many granules to its bin, unless it has none.
+    ALLOT_INLINE constexpr void put(node hole, Offset granules) noexcept {
+        if (granules != 0) this->enter(hole, bin_lists::of(granules));
+    }
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot
