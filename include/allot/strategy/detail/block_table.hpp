@@ -98,6 +98,15 @@ public:
     [[nodiscard]] constexpr node prev(node of) const noexcept { return records_[of].prev; }
     constexpr void set_next(node of, node to) noexcept { records_[of].next = to; }
     constexpr void set_prev(node of, node to) noexcept { records_[of].prev = to; }
+    /// Returns the lowest position in a hole for `need` bytes with an alignment of `mask + 1` bytes, at least a granule;
+    /// the largest offset if no position is valid. Precondition: `need + mask` does not wrap.
+    [[nodiscard]] ALLOT_INLINE constexpr Offset lowest(node hole, Offset need, Offset mask) const noexcept {
+        const record& of = records_[hole];
+        const auto low = static_cast<Unit>(records_[of.after].offset - of.hole);
+        const auto gap = static_cast<Unit>((Unit{0} - low) & units(mask));
+        if (of.hole < static_cast<Unit>(units(need) + gap)) return std::numeric_limits<Offset>::max();
+        return bytes(static_cast<Unit>(low + gap));
+    }
     /// Returns the size in granules; 0 if there is no hole.
     [[nodiscard]] constexpr Unit granules(node hole) const noexcept { return records_[hole].hole; }
     constexpr void mark_hole(node of, Offset size) noexcept { records_[of].hole = units(size); }

@@ -340,6 +340,11 @@ protected:
         if constexpr (numbered) return Nodes::number_of_list(list);
         else return none;
     }
+    /// Returns the first bin whose holes all have at least this size. The result may be `>= bin_lists::count`.
+    [[nodiscard]] static constexpr bin first_all_fit(Offset size) noexcept {
+        return bin_of(size) + (bin_lists::is_exact(bin_of(size)) ? 0 : 1);
+    }
+
     /// Links `next`, unless it is `none`, to the hole before it. `hole` is in no list.
     ALLOT_INLINE constexpr void set_prev_if_any(node hole, node next, node prev) noexcept {
         if constexpr (none_is_record) nodes.set_prev(next, prev);
@@ -352,11 +357,6 @@ protected:
     }
 
 private:
-    /// Returns the first bin whose holes all have at least this size. The result may be `>= bin_lists::count`.
-    [[nodiscard]] static constexpr bin first_all_fit(Offset size) noexcept {
-        return bin_of(size) + (bin_lists::is_exact(bin_of(size)) ? 0 : 1);
-    }
-
     /// Searches from the bin `first`, which is not empty or is `bin_lists::count`. `place_in` returns the position of
     /// the node in a hole, or `nowhere`. Every hole of at least `enough` bytes has a position. `candidates` returns the
     /// number of holes of a bin to compare.

@@ -22,6 +22,7 @@ template <best_fit_options Options, class Nodes, std::unsigned_integral Offset>
 class beside_holes : public holes<Options, Nodes, Offset> {
     using base = holes<Options, Nodes, Offset>;
     using sizes = node_sizes<Options, Nodes, Offset>;
+    using places = placement<Nodes, Offset>;
     using layout_type = basic_layout<Offset>;
     using allocation_type = basic_allocation<Offset, typename Nodes::metadata_type>;
     using node = typename Nodes::node;
@@ -71,6 +72,18 @@ public:
     }
     /// Slow path of `allocate`. A separate function, so that `allocate` saves no registers for it.
     ALLOT_NOINLINE constexpr allocation_type allocate_placed(layout_type wanted, Offset need) noexcept {
+        const Offset enough = places::enough(need, wanted.align);
+        const bin first = bins.next(bin_of(need)), sure = base::first_all_fit(enough);
+        if (sizes::is_large(wanted.size) || enough == places::nowhere || first == bin_lists::count)
+            return allocate_searched(wanted, need);
+        place found = lowest_in(first, need, wanted.align);
+        if (found.hole == none && sure < bin_lists::count)
+            if (const bin b = bins.next(sure); b != bin_lists::count) found = lowest_in(b, need, wanted.align);
+        if (found.hole == none) return allocate_searched(wanted, need);
+        return give(found, need, wanted.size);
+    }
+    /// Slow path of `allocate_placed`, which visits all holes that may fit.
+    ALLOT_NOINLINE constexpr allocation_type allocate_searched(layout_type wanted, Offset need) noexcept {
         return give(this->find(wanted, need), need, wanted.size);
     }
     /// Cuts a block out of a hole. The rest on either side remains a hole. Returns an empty allocation if there is no
@@ -103,6 +116,18 @@ public:
     }
 
 private:
+    /// Returns the lowest place in the first few holes of a bin that is not empty.
+    [[nodiscard]] ALLOT_INLINE constexpr place lowest_in(bin b, Offset need, Offset align) const noexcept {
+        place best{none, b, places::nowhere};
+        node hole = bins.head(b);
+        for (unsigned left = Options.candidates;;) {
+            if (const Offset at = nodes.lowest(hole, need, static_cast<Offset>(align - 1)); at < best.at) {
+                best.hole = hole;
+                best.at = at;
+            }
+            if (--left == 0 || (hole = nodes.next(hole)) == none) return best;
+        }
+    }
     /// Cuts a block from the front of a hole.
     ALLOT_INLINE constexpr allocation_type cut_front(node hole, Offset need, Offset size) noexcept {
         const node fresh = nodes.take();
