@@ -400,7 +400,7 @@ def walk_table(nodes, add, granule=1):
     if used > MOST:
         return unknown("the side table has %d records" % used)
     fields = records_of(records, used)
-    none = 0xFFFFFFFF
+    none = (1 << 8 * records.item(0).member("next").size) - 1
     free = chain(table.member("free_").number, lambda index: checked(fields, index)["next"], none)
     if len(free) != table.member("free_count_").number:
         raise Damage("the list of free records has %d instead of %d records" %

@@ -11,7 +11,8 @@
 // The managed memory is not accessed, and all functions work in constant expressions. Records count in granules. A
 // block's metadata is the index of its record.
 //
-// Memory: 24 bytes for every record with 32-bit units, 32 bytes with 64-bit units. One record is reserved.
+// Memory: 24 bytes for every record with 32-bit units, 32 bytes with 64-bit units, and 8 bytes less in a fixed table of
+// less than 32,767 records, whose links have 16 bits. One record is reserved.
 //
 // Thread safety: not synchronized.
 #pragma once
@@ -43,7 +44,8 @@ public:
         if (records_.ever_taken() == 0) static_cast<void>(records_.take());
         const bool first = records_.taken() == 1;
         const node extent = records_.take();
-        records_[extent] = {.offset = units(where.end()), .before = extent, .after = extent};
+        const auto self = static_cast<link>(extent);
+        records_[extent] = {.offset = units(where.end()), .before = self, .after = self};
         end_ = first ? extent : none;
         return extent;
     }
@@ -96,8 +98,8 @@ public:
     [[nodiscard]] constexpr Offset size(node hole) const noexcept { return bytes(records_[hole].hole); }
     [[nodiscard]] constexpr node next(node of) const noexcept { return records_[of].next; }
     [[nodiscard]] constexpr node prev(node of) const noexcept { return records_[of].prev; }
-    constexpr void set_next(node of, node to) noexcept { records_[of].next = to; }
-    constexpr void set_prev(node of, node to) noexcept { records_[of].prev = to; }
+    constexpr void set_next(node of, node to) noexcept { records_[of].next = static_cast<link>(to); }
+    constexpr void set_prev(node of, node to) noexcept { records_[of].prev = static_cast<link>(to); }
     /// Returns the lowest position in a hole for `need` bytes with an alignment of `mask + 1` bytes, at least a granule;
     /// the largest offset if no position is valid. Precondition: `need + mask` does not wrap.
     [[nodiscard]] ALLOT_INLINE constexpr Offset lowest(node hole, Offset need, Offset mask) const noexcept {
@@ -145,11 +147,11 @@ public:
                    rest = static_cast<Unit>(from.hole - units(size));
         block.offset = offset;
         block.hole = rest;
-        block.before = hole;
+        block.before = static_cast<link>(hole);
         block.after = from.after;
         from.hole = 0;
-        from.after = fresh;
-        after.before = fresh;
+        from.after = static_cast<link>(fresh);
+        after.before = static_cast<link>(fresh);
         return {bytes(offset), rest};
     }
     /// Makes a block of `size` bytes at `at` in a hole, which is in no list. The rest on either side remains a hole.
@@ -167,7 +169,7 @@ public:
         const auto joined = static_cast<Unit>(to.hole + (after.offset - of.offset));
         to.hole = joined;
         to.after = of.after;
-        after.before = below;
+        after.before = static_cast<link>(below);
         records_.give(freed);
         return joined;
     }
@@ -188,13 +190,14 @@ public:
     }
 
 private:
-    static constexpr node list_bit = node{1} << 31;
+    using link = std::conditional_t<Capacity != 0 && Capacity < 0x7FFF, std::uint16_t, std::uint32_t>;
+    static constexpr node list_bit = node{1} << (std::numeric_limits<link>::digits - 1);
 
     struct record {
         Unit offset = 0;  // of the block
         Unit hole = 0;    // size of the hole after the block; 0 if there is none
-        node before = none, after = none;
-        node next = none, prev = none;
+        link before = none, after = none;
+        link next = none, prev = none;
     };
 
     /// Adds the record of `none`, if it is not yet taken.

@@ -6,7 +6,7 @@
 //                           exhausted
 //     given_records            one array in memory of the caller; `room` fails if the table is full
 //
-// A record has a `next` index, which links the free records. A caller calls `room` before it changes any state, so that
+// A record has a `next` index of 16 or 32 bits, which links the free records. A caller calls `room` before it changes any state, so that
 // a failure changes nothing.
 //
 // Complexity: O(1) to take and to free a record. Growth is O(1) amortized.
@@ -144,12 +144,12 @@ public:
     constexpr record_table() noexcept = default;
     constexpr record_table(record_table&& other) noexcept
         : records_{std::move(other.records_)},
-          free_{std::exchange(other.free_, no_record)},
+          free_{std::exchange(other.free_, last)},
           free_count_{std::exchange(other.free_count_, 0)},
           used_{std::exchange(other.used_, 0)} {}
     constexpr record_table& operator=(record_table&& other) noexcept {
         records_ = std::move(other.records_);
-        free_ = std::exchange(other.free_, no_record);
+        free_ = std::exchange(other.free_, last);
         free_count_ = std::exchange(other.free_count_, 0);
         used_ = std::exchange(other.used_, 0);
         return *this;
@@ -170,13 +170,13 @@ public:
     }
     /// Takes a free record. Precondition: `room` returned true.
     [[nodiscard]] ALLOT_INLINE constexpr record_index take() noexcept {
-        if (free_ == no_record) return used_++;
+        if (free_ == last) return used_++;
         --free_count_;
         return std::exchange(free_, records_[free_].next);
     }
     /// Takes a free record, or grows. Returns `otherwise` on failure.
     [[nodiscard]] ALLOT_INLINE constexpr record_index take_or(record_index otherwise) noexcept {
-        if (free_ == no_record && used_ == records_.capacity() && !records_.grow(used_ + 1)) return otherwise;
+        if (free_ == last && used_ == records_.capacity() && !records_.grow(used_ + 1)) return otherwise;
         return take();
     }
     /// Moves the table to other memory. Returns false and changes nothing if the memory is misaligned or too small.
@@ -187,13 +187,16 @@ public:
     }
     /// Frees a record.
     ALLOT_INLINE constexpr void give(record_index index) noexcept {
-        records_[index].next = std::exchange(free_, index);
+        records_[index].next = static_cast<link>(std::exchange(free_, index));
         ++free_count_;
     }
 
 private:
+    using link = decltype(Record::next);
+    static constexpr record_index last = std::numeric_limits<link>::max();  // ends the list of free records
+
     detail::record_array<Record, Capacity> records_;
-    record_index free_ = no_record;
+    record_index free_ = last;
     record_index free_count_ = 0;
     record_index used_ = 0;
 };
