@@ -34,9 +34,10 @@
 // Complexity: `allocate` and `deallocate` on one queue are those of best_fit, with some instructions more. A request
 // that finds no bytes without a wait asks the driver for passed points. If one passed, it visits all holes or pages.
 //
-// Memory: that of best_fit with a side table, 16 bytes for each of its records, and 24 bytes for each further segment
-// of a hole, where bytes of different queues adjoin. For other strategies: 24 bytes for each slot or page, or 40 for
-// each range of bytes that the same queues used. The object has one epoch for each pair of queues and recorded points.
+// Memory: the bins of best_fit, 36 bytes (40 with 64-bit offsets) for each block, hole and extent, and 24 bytes for
+// each further segment of a hole, where bytes of different queues adjoin. For other strategies: 24 bytes for each slot
+// or page, or 40 for each range of bytes that the same queues used. The object has one epoch for each pair of queues
+// and recorded points.
 //
 // Thread safety: not synchronized. Protect it by a lock if several threads submit work.
 // Sources: IREE's pools, whose free blocks carry a frontier (iree/hal/memory/tlsf.h), and RMM's stream-ordered pool.

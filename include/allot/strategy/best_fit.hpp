@@ -12,7 +12,7 @@
 // power of two. A request searches the lowest bin that has a suitable hole. It takes the hole at the lowest offset
 // among the first few holes of that bin. For an alignment up to the granule, it takes the newest hole of a bin of one
 // size. The rest of the hole on either side remains a hole. A node store keeps the records: in band (in_band.hpp) or in
-// a side table (side_table.hpp).
+// a side table (block_table.hpp).
 //
 // When to use: blocks of many sizes with independent lifetimes, on any device.
 //
@@ -30,7 +30,7 @@
 //
 // Memory: 4.1 KiB of bins in band, 2.2 KiB with a side table (3.9 KiB with a granule), and 1.1 KiB (1.9 KiB)
 // for 32-bit offsets. The bins are smaller if the largest extent is known: 320 bytes for 4 KiB on a Cortex-M. The node
-// store adds its records.
+// store adds its records: block_table.hpp, or side_table.hpp with an index by offset.
 //
 // Thread safety: not synchronized.
 #pragma once
@@ -123,7 +123,8 @@ public:
     constexpr best_fit& operator=(best_fit&&) noexcept = default;
 
     /// Adds an extent. Returns false if the extent wraps, is too small for a hole, is larger than `largest_extent` or
-    /// ends above `largest_offset`, or if no record is available. Precondition: the extent does not overlap an inserted one.
+    /// ends above `largest_offset`, or if no record is available. Precondition: the extent does not overlap an inserted
+    /// one.
     constexpr bool insert(extent_type where, memory_type memory = {}) noexcept {
         const extent_type usable = sizes::usable_of(where);
         if (!usable || !holes_.nodes.room(nodes_type::extent_records)) return false;

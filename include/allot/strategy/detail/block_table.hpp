@@ -100,8 +100,8 @@ public:
     [[nodiscard]] constexpr node prev(node of) const noexcept { return records_[of].prev; }
     constexpr void set_next(node of, node to) noexcept { records_[of].next = static_cast<link>(to); }
     constexpr void set_prev(node of, node to) noexcept { records_[of].prev = static_cast<link>(to); }
-    /// Returns the lowest position in a hole for `need` bytes with an alignment of `mask + 1` bytes, at least a granule;
-    /// the largest offset if no position is valid. Precondition: `need + mask` does not wrap.
+    /// Returns the lowest position in a hole for `need` bytes with an alignment of `mask + 1` bytes, at least a
+    /// granule; the largest offset if no position is valid. Precondition: `need + mask` does not wrap.
     [[nodiscard]] ALLOT_INLINE constexpr Offset lowest(node hole, Offset need, Offset mask) const noexcept {
         const record& of = records_[hole];
         const auto low = static_cast<Unit>(records_[of.after].offset - of.hole);
@@ -190,7 +190,7 @@ public:
     }
 
 private:
-    using link = std::conditional_t<Capacity != 0 && Capacity < 0x7FFF, std::uint16_t, std::uint32_t>;
+    using link = std::conditional_t < Capacity != 0 && Capacity<0x7FFF, std::uint16_t, std::uint32_t>;
     static constexpr node list_bit = node{1} << (std::numeric_limits<link>::digits - 1);
 
     struct record {

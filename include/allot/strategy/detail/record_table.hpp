@@ -6,8 +6,8 @@
 //                           exhausted
 //     given_records            one array in memory of the caller; `room` fails if the table is full
 //
-// A record has a `next` index of 16 or 32 bits, which links the free records. A caller calls `room` before it changes any state, so that
-// a failure changes nothing.
+// A record has a `next` index of 16 or 32 bits, which links the free records. A caller calls `room` before it changes
+// any state, so that a failure changes nothing.
 //
 // Complexity: O(1) to take and to free a record. Growth is O(1) amortized.
 //
