@@ -159,10 +159,33 @@ TEST_CASE("deferred: new blocks join old ones while more than the share waits") 
     };
     CHECK(reuses(allot::deferred<in_band>{}));
     CHECK_FALSE(reuses(allot::deferred<in_band, allot::deferred_options{.share = 0}>{}));
-    using half = allot::deferred<in_band, allot::deferred_options{.share = 2}>;
-    CHECK(reuses(half{}));
-    CHECK(reuses(half{}, std::size_t{50'000}));         // counts 25,000 bytes, so that 40,500 bytes may wait
-    CHECK_FALSE(reuses(half{}, std::size_t{200'000}));  // counts 100,000 bytes: all 56,000 freed bytes may wait
+    using quarter = allot::deferred<in_band, allot::deferred_options{.share = 4}>;
+    CHECK(reuses(quarter{}));
+    CHECK(reuses(quarter{}, std::size_t{50'000}));         // counts 25,000 bytes
+    CHECK_FALSE(reuses(quarter{}, std::size_t{350'000}));  // counts 175,000 bytes: all 56,000 freed bytes may wait
+}
+
+TEST_CASE("deferred: blocks that were freed since the peak wait, and more blocks join") {
+    const auto after = [](auto strategy, std::size_t others) {
+        alignas(16) static std::byte many_bytes[512 * 1024];
+        const allot::extent_of<in_band> all{reinterpret_cast<std::uintptr_t>(many_bytes), sizeof many_bytes};
+        REQUIRE(strategy.insert(all));
+        allot::allocation_of<in_band> first[500]{}, second[500]{};
+        for (auto& block : first) block = strategy.allocate({100, 8});
+        const auto large = strategy.capacity(first[0]);
+        for (const auto& block : first) strategy.deallocate(block);
+        for (std::size_t i = 0; i != others; ++i) second[i] = strategy.allocate({40, 8});
+        const auto small = others == 0 ? large : strategy.capacity(second[0]);
+        for (std::size_t i = 0; i != others; ++i) strategy.deallocate(second[i]);
+        std::size_t bytes = 0;  // of free blocks of these sizes
+        strategy.for_each_record(all, [&](auto where, bool is_allocated) {
+            if (!is_allocated && (where.size == large || where.size == small)) bytes += where.size + sizeof where.size;
+        });
+        return bytes / (large + sizeof large);
+    };
+    CHECK(after(allot::deferred<in_band>{}, 0) >= 500);  // as many as at the peak
+    CHECK(after(allot::deferred<in_band, allot::deferred_options{.share = 0}>{}, 500) >= 700);
+    CHECK(after(allot::deferred<in_band>{}, 500) < 650);  // the peak, a quarter of it, and a few
 }
 
 TEST_CASE("deferred: a request joins no more blocks than permitted") {

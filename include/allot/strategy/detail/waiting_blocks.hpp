@@ -28,16 +28,6 @@ struct waiting_lists {
         for (Offset& each : old) each = std::numeric_limits<Offset>::max();
     }
 };
-/// The state of `deferred` apart from its lists.
-template <std::unsigned_integral Offset>
-struct waiting_amounts {
-    Offset waits = 0;      // granules of waiting blocks
-    Offset taken = 0;      // granules of blocks that the strategy allocated; large ones count half
-    std::size_t next = 2;  // the list that is visited next; no block is smaller
-    Offset cut_from = 0;   // the block below those that were cut last
-    Offset cut_bytes = 0;  // their bytes
-};
-
 /// Access of `deferred` to the blocks of a best_fit in band.
 template <class Strategy>
 class waiting_blocks {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+// The worst operation of `deferred` with bounded joins and probes, in memory that is often full: blocks of many sizes
+// join, and requests are refused.
+#include "instructions.hpp"
+
+#include <allot/strategy/best_fit.hpp>
+#include <allot/strategy/deferred.hpp>
+
+namespace {
+
+using namespace counting;
+
+template <std::size_t Joins>
+struct bounded {
+    using strategy = allot::deferred<allot::best_fit<allot::best_fit_options{.probes = 4}>,
+                                     allot::deferred_options{.joins = Joins}>;
+    using arena_type = allot::arena<allot::host::buffer, strategy>;
+    arena_type arena{allot::host::buffer{bytes}};
+    std::size_t align = 16;
+    void* allocate(std::size_t size) { return arena.allocate({size, align}).address; }
+    void deallocate(void* pointer, std::size_t size) {
+        if (pointer != nullptr) arena.deallocate({pointer, size, {}});
+    }
+};
+
+/// 512 blocks of these sizes need more memory than there is.
+inline constexpr std::size_t wide_sizes[] = {16, 24, 40, 480, 100, 1500, 3000, 200},
+                             small_sizes[] = {500, 490, 470, 450, 300, 520, 510, 480};
+
+}  // namespace
+
+std::vector<instructions_case> deferred_cases() {
+    return {
+        {"deferred_one_join/wide", churn<bounded<1>, 512, wide_sizes>},
+        {"deferred_one_join/small", churn<bounded<1>, 600, small_sizes>},
+        {"deferred_two_joins/wide", churn<bounded<2>, 512, wide_sizes>},
+        {"deferred_two_joins/small", churn<bounded<2>, 600, small_sizes>},
+    };
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSL-1.0
+// waiting_amounts: the amounts of `deferred`: what is allocated, what waits, and what may wait.
+//
+//     small blocks   │ in use ………………………… │ waiting ………… │        their sum may reach the peak and a share of `taken`
+//                                          peak of the blocks in use ─┘
+//
+// Internal. All amounts count granules. Small blocks are those that may wait.
+//
+// The bytes of small blocks that were in use at the peak are spent: blocks that were freed since then may wait in them.
+// Each request for new bytes lowers the peak by a part of the difference, so that bytes return to other sizes if the
+// program does not use them again.
+//
+// Complexity: O(1). Memory: seven words. Thread safety: not synchronized.
+#pragma once
+
+#include <allot/core/detail/compiler.hpp>
+
+#include <concepts>
+#include <limits>
+#include <type_traits>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+/// Amounts of blocks whose length is at most `Last` and of larger ones. `Share` is a divisor; 0: no bound.
+template <std::unsigned_integral Offset, std::size_t Last, std::size_t Share>
+class waiting_amounts {
+    static constexpr Offset unbounded = std::numeric_limits<Offset>::max() / 2;
+    static constexpr Offset least = 64;                               // granules that may wait in any case
+    static constexpr Offset decay = 128;                             // a request lowers the peak by this part
+    static constexpr std::size_t most_share = Share < 4 ? 1 : Share / 4;  // of the blocks that deallocations keep
+
+public:
+    using credit_type = std::make_signed_t<Offset>;
+    static constexpr credit_type all = std::numeric_limits<credit_type>::max();
+
+    /// Counts a block that waits. Returns false if more blocks wait than deallocations keep.
+    ALLOT_INLINE bool add(std::size_t length) noexcept {
+        credit_ = static_cast<credit_type>(credit_ - static_cast<credit_type>(length));
+        return credit_ >= 0;
+    }
+    /// Counts a block that waits no more.
+    ALLOT_INLINE void remove(std::size_t length) noexcept {
+        credit_ = static_cast<credit_type>(credit_ + static_cast<credit_type>(length));
+    }
+    [[nodiscard]] ALLOT_INLINE Offset waits() const noexcept {
+        return static_cast<Offset>(bound_ - static_cast<Offset>(credit_));
+    }
+    /// Returns the granules that may still wait, as of the last call of `renew`.
+    [[nodiscard]] credit_type credit() const noexcept { return credit_; }
+
+    /// Counts a block that the strategy allocated.
+    void count_in(std::size_t length) noexcept {
+        taken_ = static_cast<Offset>(taken_ + weight(length));
+        if (length <= Last) small_ = static_cast<Offset>(small_ + length);
+    }
+    /// Counts a block that the strategy frees. Callers that cut blocks of a block (arena/detail/bursts.hpp) free others
+    /// than were counted.
+    void count_out(std::size_t length) noexcept {
+        taken_ = less(taken_, weight(length));
+        if (length <= Last) small_ = less(small_, static_cast<Offset>(length));
+    }
+
+    /// Computes the credit again for the blocks that are in use now.
+    void renew() noexcept {
+        if constexpr (Share == 0) return renew_to(unbounded);
+        const Offset used = less(small_, waits());
+        if (used > peak_) peak_ = used;
+        renew_to(static_cast<Offset>(taken_ / most_share + least + (peak_ - used)));
+    }
+    /// Does the same for a request that takes new bytes. Lowers the peak.
+    void renew_for_request() noexcept {
+        renew();
+        if constexpr (Share != 0) peak_ = static_cast<Offset>(peak_ - (peak_ - less(small_, waits())) / decay);
+    }
+    /// Returns the credit below which a request joins blocks.
+    [[nodiscard]] credit_type request_keeps() const noexcept {
+        if constexpr (Share == 0) return 0;
+        else return static_cast<credit_type>(taken_ / most_share - taken_ / Share);
+    }
+    /// Returns the credit up to which a deallocation joins blocks, once it is negative.
+    [[nodiscard]] credit_type deallocation_keeps() const noexcept {
+        return static_cast<credit_type>(taken_ / (most_share * 32));
+    }
+
+private:
+    /// Bytes of larger blocks count half.
+    [[nodiscard]] static constexpr Offset weight(std::size_t length) noexcept {
+        return static_cast<Offset>(length > Last ? length / 2 : length);
+    }
+    [[nodiscard]] static constexpr Offset less(Offset from, Offset by) noexcept {
+        return from < by ? Offset{0} : static_cast<Offset>(from - by);
+    }
+    void renew_to(Offset bound) noexcept {
+        if (bound > unbounded) bound = unbounded;
+        credit_ = static_cast<credit_type>(bound - waits());
+        bound_ = bound;
+    }
+
+    credit_type credit_ = 0;  // `bound_` without the blocks that wait
+    Offset bound_ = 0;        // the blocks that deallocations keep
+    Offset taken_ = 0;        // blocks that the strategy allocated, by weight
+    Offset small_ = 0;        // those of at most `Last` granules
+    Offset peak_ = 0;         // of the small blocks that are in use
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot
