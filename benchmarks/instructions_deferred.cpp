@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The worst operation of `deferred` with bounded joins and probes, in memory that is often full: blocks of many sizes
+// The worst operation of `deferred` with bounded joins and probes. In memory that is often full, blocks of many sizes
 // join, and requests are refused.
 #include "instructions.hpp"
 
@@ -10,10 +10,9 @@ namespace {
 
 using namespace counting;
 
-template <std::size_t Joins>
 struct bounded {
-    using strategy = allot::deferred<allot::best_fit<allot::best_fit_options{.probes = 4}>,
-                                     allot::deferred_options{.joins = Joins}>;
+    using strategy = allot::deferred<allot::best_fit<allot::best_fit_options{.candidates = 1, .probes = 1}>,
+                                     allot::deferred_options{.joins = 1}>;
     using arena_type = allot::arena<allot::host::buffer, strategy>;
     arena_type arena{allot::host::buffer{bytes}};
     std::size_t align = 16;
@@ -31,9 +30,8 @@ inline constexpr std::size_t wide_sizes[] = {16, 24, 40, 480, 100, 1500, 3000, 2
 
 std::vector<instructions_case> deferred_cases() {
     return {
-        {"deferred_one_join/wide", churn<bounded<1>, 512, wide_sizes>},
-        {"deferred_one_join/small", churn<bounded<1>, 600, small_sizes>},
-        {"deferred_two_joins/wide", churn<bounded<2>, 512, wide_sizes>},
-        {"deferred_two_joins/small", churn<bounded<2>, 600, small_sizes>},
+        {"deferred_bounded/wide", churn<bounded, 512, wide_sizes>},
+        {"deferred_bounded/small", churn<bounded, 600, small_sizes>},
+        {"deferred_bounded/few", churn<bounded, 64, wide_sizes>},
     };
 }

@@ -267,7 +267,9 @@ private:
     // A block of at least this length beside a hole does not wait: its record above is not read for smaller ones.
     static constexpr std::size_t looks_above = 256 / granule;
     // The number of blocks that one call cuts from a hole, and that a deallocation joins.
-    static constexpr std::size_t most_at_once = Options.joins == all_blocks ? 16 : 8;
+    static constexpr std::size_t most_at_once = 16;
+    // The number of lists that `join_old` visits.
+    static constexpr std::size_t most_visits = Options.joins == all_blocks ? 8 : 2;
     /// Called before every access to the memory, so that this assertion is reported first.
     static consteval bool is_in_band() {
         // Checked here and not in the class, because `deferred<Strategy>` is named before an arena selects the node
@@ -318,7 +320,7 @@ private:
         if (const credit_type keeps = amounts_.request_keeps(); amounts_.credit() < keeps) {
             join_old(keeps, Options.joins < 2 ? 1 : 2);
             if constexpr (Options.joins != all_blocks) return counted(strategy_.allocate({size, 1}));
-        } else if (blocks::cuts(size)) {
+        } else if (Options.joins == all_blocks && blocks::cuts(size)) {
             const std::size_t room = static_cast<offset_type>(amounts_.credit() - keeps) / 8 / list;
             if (room > 1) {
                 const auto given = cut(size, list, room < most_at_once ? room : most_at_once);
@@ -370,7 +372,7 @@ private:
     /// Joins up to `joins` old blocks while the credit is below `keeps`, and makes the recent blocks of the visited
     /// lists old. Visits a few lists, and continues there the next time.
     void join_old(credit_type keeps, std::size_t joins) noexcept {
-        for (std::size_t steps = 8; steps != 0 && amounts_.credit() < keeps; --steps) {
+        for (std::size_t steps = most_visits; steps != 0 && amounts_.credit() < keeps; --steps) {
             for (; waiting_.old[next_] != none; --joins) {
                 if (joins == 0 || amounts_.credit() >= keeps) return;
                 join_first(waiting_.old[next_], next_);

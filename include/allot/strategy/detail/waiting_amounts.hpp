@@ -27,8 +27,8 @@ namespace detail {
 template <std::unsigned_integral Offset, std::size_t Last, std::size_t Share>
 class waiting_amounts {
     static constexpr Offset unbounded = std::numeric_limits<Offset>::max() / 2;
-    static constexpr Offset least = 64;                               // granules that may wait in any case
-    static constexpr Offset decay = 128;                             // a request lowers the peak by this part
+    static constexpr Offset least = 64;                                   // granules that may wait in any case
+    static constexpr Offset decay = 128;                                  // a request lowers the peak by this part
     static constexpr std::size_t most_share = Share < 4 ? 1 : Share / 4;  // of the blocks that deallocations keep
 
 public:
