@@ -51,7 +51,7 @@ inline namespace v1 {
 [[nodiscard]] constexpr plan_space space_of_memories(const memories_problem& problem,
                                                      const memories_options& options = {}) noexcept {
     return detail::merge_space(problem.buffers) +
-           max(bound_space(problem.buffers), detail::memory_planner::space(problem.buffers, options));
+           max(bound_space(problem.buffers), detail::memory_planner::space(problem, options));
 }
 
 /// Plans without a heap. Writes one element for each buffer to `places` and one for each memory to `needs`.

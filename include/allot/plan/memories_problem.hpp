@@ -16,6 +16,14 @@
 // `together` share memory and offset. Each keeps its own size and lifetime. Two buffers that are `apart` share no byte
 // if they live in one memory. A fixed buffer must be allowed in exactly one memory, and has its fixed offset there.
 //
+// Banks: a memory with one port delivers one operand at a time. Describe each bank as a memory of the same cost, and
+// list in `separate` the buffers that a step accesses at the same time, such as both inputs of a multiplication.
+//
+//     bank 0       ┌─────┐  ┌─────┐
+//                  │  a  │  │  c  │              separate: {a, b}, {b, c}
+//     bank 1       └───┬─┴──┴┬────┘              a and c may be in one bank
+//                      │  b  │
+//
 // Sizes, capacities and offsets are in bytes. A problem consists of views: the caller owns all arrays.
 //
 // When to use: as the input of `plan_memories` (memories.hpp), and as a part of `moves_problem`.
@@ -45,6 +53,9 @@ struct memories_problem {
     std::span<const plan_memory> memories;     ///< 1 to 64 memories in ascending order of cost.
     std::span<const std::uint64_t> uses{};     ///< Number of uses of each buffer. Empty: one use each.
     std::span<const std::uint64_t> allowed{};  ///< Allowed memories of each buffer: bit m is memory m. Empty: all.
+    /// Pairs of buffers in different memories, even if they never live at the same time. A pair in which a buffer has
+    /// no bytes has no effect.
+    std::span<const plan_pair> separate{};
 };
 
 /// Place of a buffer in a plan with several memories.
@@ -73,9 +84,10 @@ struct memories_summary {
     std::uint64_t bound = 0;                    ///< Lower bound on the cost of every plan.
     std::uint64_t spilled = 0;                  ///< Bytes of buffers that live in a memory other than the first.
     std::uint64_t unplaced = 0;                 ///< Number of unplaced buffers.
-    /// The first buffer that fits none of its allowed memories. If each buffer fits one, the number of buffers. In that
-    /// case, an infeasible plan has one of these causes: the bytes that live at `step` exceed all memories together, or
-    /// the one memory that all of them must live in; or each choice of memories was tried.
+    /// The first buffer that fits none of its allowed memories, or none of those that `separate` leaves to it: its
+    /// partners may have no other memory. If there is no such buffer, the number of buffers. In that case, an infeasible
+    /// plan has one of these causes: the bytes that live at `step` exceed all memories together, or the one memory that
+    /// all of them must live in; or each choice of memories was tried.
     std::size_t which = 0;
     std::int64_t step = 0;     ///< Step at which the most bytes are live.
     std::uint64_t effort = 0;  ///< Spent effort, in the unit of `memories_options::effort`.
@@ -113,6 +125,12 @@ namespace detail {
         return {plan_refusal::not_for_each_buffer, problem.uses.size()};
     if (!problem.allowed.empty() && problem.allowed.size() != count)
         return {plan_refusal::not_for_each_buffer, problem.allowed.size()};
+    if (problem.separate.size() > std::size_t{1} << 29) return {plan_refusal::too_many, 0};
+    for (const plan_pair& pair : problem.separate)
+        for (const std::size_t buffer : {pair.first, pair.second}) {
+            if (buffer >= count) return {plan_refusal::no_such_buffer, buffer};
+            if (pair.first == pair.second) return {plan_refusal::contradiction, buffer};
+        }
     return {};
 }
 

@@ -15,9 +15,9 @@
 //     whole lives             ▲                        that fit, and their places      all pieces without a place    │
 //                             └──────────── other prices; the best plan so far is kept ◄─────────────────────────────┘
 //
-// Buffers that are fixed, `together`, `apart` or have several lifetimes stay where `plan_memories` puts them, and so do
-// buffers without accesses. Every other buffer occupies memory only from its first access to its last, and only while
-// its contents are still needed. With 64 memories, no buffer moves.
+// Buffers that are fixed, `together`, `apart`, `separate` or have several lifetimes stay where `plan_memories` puts
+// them, and so do buffers without accesses. Every other buffer occupies memory only from its first access to its last,
+// and only while its contents are still needed. With 64 memories, no buffer moves.
 //
 // The plan never has more unplaced buffers than the plan without moves, and with the same number it never costs more.
 // The result is deterministic: the same input yields the same plan on every machine.

@@ -26,6 +26,7 @@ enum class moves_violation_kind : unsigned char {
     not_allowed,     ///< Piece `which` is in a memory that is not allowed, or its size differs from its buffer's.
     not_alive,       ///< Piece `which` is outside of its buffer's lifetimes, or copy or access `which` of its piece's.
     bad_place,       ///< Piece `which` overlaps another, is misaligned, above the capacity, or not at its fixed offset.
+    not_separate,    ///< Piece `which` is in one memory with a buffer that must be in another.
     not_in_order,    ///< Copy `which` precedes the copy before it in the list.
     no_contents,     ///< Copy `which` copies a piece without contents, or not the whole buffer.
     stale,           ///< Access `which` reads contents that are not the newest.
@@ -49,6 +50,7 @@ enum class moves_violation_kind : unsigned char {
         case moves_violation_kind::not_alive: return "a piece, a copy or an access is outside of its lifetime";
         case moves_violation_kind::bad_place:
             return "a piece overlaps another, is misaligned, above the capacity, or not at its fixed offset";
+        case moves_violation_kind::not_separate: return "two buffers that must be in different memories are in one";
         case moves_violation_kind::not_in_order: return "a copy precedes the copy before it in the list";
         case moves_violation_kind::no_contents:
             return "a copy reads a piece without contents, or does not copy the whole buffer";

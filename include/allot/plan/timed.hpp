@@ -27,8 +27,8 @@
 // capacity permits. The plan never takes longer than the plan without copies. The result is deterministic: the same
 // input yields the same plan on every machine.
 //
-// Buffers that are fixed, `together`, `apart` or have several lifetimes stay where `plan_memories` puts them, and so do
-// buffers without accesses.
+// Buffers that are fixed, `together`, `apart`, `separate` or have several lifetimes stay where `plan_memories` puts
+// them, and so do buffers without accesses.
 //
 // When to use: steps have known durations and a copy engine works beside them: scratchpads with a DMA engine, the
 // memory of a device and that of its host.

@@ -4,12 +4,12 @@
 // A problem has 1 to 6 buffers (uniformly distributed), 8 steps and 1 to 3 memories. Half of the problems have
 // alignments, a third revivals, and a third fixed buffers. A quarter have pairs that are together, a quarter pairs that
 // are apart, a quarter empty buffers, and a quarter a reserved range, that is a fixed buffer that lives all the time.
-// Half have uses. Most have memories that are not allowed. Each problem gets one simple plan, then more effort until
+// A third have pairs that must be in different memories, and an eighth equal memories. Half have uses. Most have memories that are not allowed. Each problem gets one simple plan, then more effort until
 // the plan is optimal or proved impossible. Some get more effort in any case.
 //
 // ALLOT_LONG=1 runs a hundred times as many problems: ten minutes with -O3.
 #include <allot/plan/memories.hpp>
-#include <allot/plan/validate.hpp>
+#include <allot/plan/validate_memories.hpp>
 
 #include "problems.hpp"
 
@@ -39,10 +39,11 @@ struct owner {
     problems::owner buffers{};
     std::vector<plan_memory> memories{};
     std::vector<std::uint64_t> uses{}, allowed{};
+    std::vector<allot::plan_pair> separate{};
     std::uint64_t scale = 1;
 
     [[nodiscard]] allot::memories_problem problem() const {
-        return {.buffers = buffers, .memories = memories, .uses = uses, .allowed = allowed};
+        return {.buffers = buffers, .memories = memories, .uses = uses, .allowed = allowed, .separate = separate};
     }
 };
 
@@ -55,6 +56,7 @@ std::string text(const owner& given) {
     for (const auto& f : given.buffers.fixed) out << "fixed " << f.buffer << " at " << f.offset << " ";
     for (const auto& p : given.buffers.together) out << "together {" << p.first << "," << p.second << "} ";
     for (const auto& p : given.buffers.apart) out << "apart {" << p.first << "," << p.second << "} ";
+    for (const auto& p : given.separate) out << "separate {" << p.first << "," << p.second << "} ";
     for (const auto& m : given.memories) out << "memory {" << m.capacity << "," << m.align << "," << m.cost << "} ";
     if (!given.uses.empty()) out << "uses ";
     for (const auto u : given.uses) out << u << " ";
@@ -106,6 +108,12 @@ public:
             else raise(group_[a], looks_, a_size), raise(group_[b], looks_, b_size);
             ++looks_;
         }
+        for (const auto& [a, b] : given.separate) {
+            if (all_[a].size == 0 || all_[b].size == 0) continue;
+            contradictory_ = contradictory_ || group_[a] == group_[b];
+            others_[group_[a]] |= 1u << group_[b];
+            others_[group_[b]] |= 1u << group_[a];
+        }
     }
 
     /// Returns the least cost of all plans, or nullopt if no plan exists.
@@ -156,6 +164,9 @@ public:
             if (of[g].memory != memory_place::nowhere && fixed_[g] && of[g].offset != *fixed_[g])
                 return "not where fixed";
             for (std::size_t h = 0; h != g; ++h)
+                if ((others_[g] >> h & 1) != 0 && of[g].memory != memory_place::nowhere && of[g].memory == of[h].memory)
+                    return "not separate";
+            for (std::size_t h = 0; h != g; ++h)
                 for (std::size_t look = 0; look != looks_ && of[g].memory == of[h].memory; ++look)
                     if (of[g].memory != memory_place::nowhere && size_[g][look] != 0 && size_[h][look] != 0 &&
                         of[g].offset < of[h].offset + size_[h][look] * given_.scale &&
@@ -177,7 +188,7 @@ private:
             return;
         }
         for (std::size_t m = 0; m != given_.memories.size(); ++m) {
-            if ((allowed_[g] >> m & 1) == 0) continue;
+            if ((allowed_[g] >> m & 1) == 0 || (in[m] & others_[g]) != 0) continue;
             in[m] |= 1u << g;
             if (packs(m, in[m])) assign(g + 1, cost + weight_[g] * given_.memories[m].cost, in);
             in[m] &= ~(1u << g);
@@ -246,6 +257,7 @@ private:
     std::array<std::array<std::uint64_t, most_looks>, most_buffers> size_{};  // by group and look
     std::array<std::uint64_t, most_buffers> align_{1, 1, 1, 1, 1, 1}, weight_{}, allowed_{}, largest_{};
     std::array<std::optional<std::uint64_t>, most_buffers> fixed_{};
+    std::array<unsigned, most_buffers> others_{};  // by group: the groups that must be in other memories
     std::array<std::array<signed char, 1u << most_buffers>, most_memories> known_{};
     std::optional<std::uint64_t> least_{};
     bool contradictory_ = false;
@@ -309,6 +321,10 @@ owner draw(std::uint64_t seed) {
         const std::uint64_t align = std::max(buffers[i].align, memory.align);
         made.buffers.fixed.push_back({i, random(3 * largest) * made.scale / align * align});
     }
+    if (random(3) == 0)
+        for (std::uint64_t k = 1 + random(4); k-- != 0;) pairs(made.separate);
+    if (made.buffers.fixed.empty() && random(8) == 0)
+        for (plan_memory& each : made.memories) each = made.memories[0];
     return made;
 }
 
@@ -336,6 +352,9 @@ std::string false_claim(const owner& given, std::uint64_t effort, every_plan& pl
     }
     std::uint64_t cost = 0, unplaced = 0;
     if (const std::string wrong = plans.mistake(made->places, cost, unplaced); !wrong.empty()) return "plan: " + wrong;
+    if (const auto found = allot::validate_memories(given.problem(), *made);
+        found.kind != allot::memories_violation_kind::none)
+        return std::string{"the validator: "} + found.what();
     if (made->cost != cost) return "cost";
     if (made->unplaced != unplaced) return "unplaced";
     seen.possible += least.has_value();
@@ -355,7 +374,13 @@ std::string false_claim(const owner& given, std::uint64_t effort, every_plan& pl
         if (least) return "infeasible";
         ++seen.proved;
         if (made->which > given.buffers.buffers.size()) return "which";
-        if (made->which < given.buffers.buffers.size() && plans.fits_alone(made->which)) return "which fits";
+        if (made->which == given.buffers.buffers.size()) return {};
+        const bool is_alone =
+            std::none_of(given.separate.begin(), given.separate.end(), [&](const allot::plan_pair& p) {
+                return plans.group(p.first) == plans.group(made->which) ||
+                       plans.group(p.second) == plans.group(made->which);
+            });
+        if (is_alone && plans.fits_alone(made->which)) return "which fits";
         return {};
     }
     if (made->status != plan_status::out_of_budget) return "status";

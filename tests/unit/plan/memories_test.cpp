@@ -1,6 +1,7 @@
 // spill: plans with several memories, compared with all assignments and packings, and with known results.
 #include <allot/plan/memories.hpp>
 #include <allot/plan/validate.hpp>
+#include <allot/plan/validate_memories.hpp>
 
 #include "../../error_of.hpp"
 #include "problems.hpp"
@@ -93,6 +94,10 @@ void check_plan(const memories_problem& problem, const allot::memories_plan& mad
         CAPTURE(violation.second);
         CHECK(static_cast<int>(violation.kind) == 0);
     }
+    for (const auto& [a, b] : problem.separate)
+        if (given.buffers[a].size != 0 && given.buffers[b].size != 0 && made.places[a].memory != memory_place::nowhere)
+            CHECK(made.places[a].memory != made.places[b].memory);
+    CHECK(allot::validate_memories(problem, made) == allot::memories_violation{});
 }
 
 /// Finds the least cost of all assignments and packings; UINT64_MAX if no plan exists.
@@ -340,15 +345,19 @@ TEST_CASE("spill: each buffer that is spilled or unplaced counts, also in a grou
 }
 
 TEST_CASE("spill: the workspace of space_of_memories suffices for any search_at_most") {
-    // A guard follows each array. 22 of 70 buffers are allowed in the first memory. Merging two leaves 69 buffers.
+    // A guard follows each array. 22 of 70 buffers are allowed in the first memory. Merging two leaves 69 buffers. Two
+    // pairs must be in different memories.
     std::mt19937 random{3};
     const auto buffers = problems::random_buffers(random, 70, 20, 100);
     const std::vector<allot::plan_pair> together{{0, 1}};
     std::vector<std::uint64_t> allowed(70, 2);
     for (std::size_t i = 0; i != 22; ++i) allowed[i] = 3;
     const plan_memory memories[] = {{.capacity = 300}, {.capacity = 3000, .cost = 1}};
-    const memories_problem problem{
-        .buffers = {.buffers = buffers, .together = together}, .memories = memories, .allowed = allowed};
+    const allot::plan_pair separate[] = {{0, 30}, {1, 31}, {2, 0}};
+    const memories_problem problem{.buffers = {.buffers = buffers, .together = together},
+                                   .memories = memories,
+                                   .allowed = allowed,
+                                   .separate = separate};
     for (const std::size_t search_at_most : {0u, 25u, 69u, 70u}) {
         const allot::memories_options options{.effort = 2000, .search_at_most = search_at_most, .remember = 1 << 12};
         const allot::plan_space space = allot::space_of_memories(problem, options);
@@ -764,4 +773,139 @@ TEST_CASE("spill: spilled bytes of a public collection are close to the optimum 
     MESSAGE("geometric mean over the optimum by load: ", at_three_quarters, " at 768 KiB, ", at_half, " at 512 KiB");
     CHECK(at_three_quarters < (all ? 1.1 : 1.3));
     CHECK(at_half < (all ? 1.03 : 1.08));
+}
+
+TEST_CASE("spill: both operands of each step are in different banks") {
+    // Each step multiplies a new vector and a weight of its own. A bank has room for half of the vectors that live.
+    std::vector<plan_buffer> buffers;
+    std::vector<allot::plan_pair> separate;
+    for (std::int64_t step = 0; step != 60; ++step) {
+        separate.push_back({buffers.size(), buffers.size() + 1});
+        buffers.push_back({.size = 32, .live = {step, step + 2}});
+        buffers.push_back({.size = 32, .live = {step, step + 2}});
+    }
+    const plan_memory banks[] = {{.capacity = 64}, {.capacity = 64}};
+    const memories_problem problem{.buffers = {.buffers = buffers}, .memories = banks, .separate = separate};
+    for (const std::uint64_t effort : {0u, 150'000u})
+        for (const std::size_t search_at_most : {2048u, 5u}) {
+            const auto made = allot::plan_memories(problem, {.effort = effort, .search_at_most = search_at_most});
+            REQUIRE(made);
+            check_plan(problem, *made);
+            CHECK(made->status == plan_status::optimal);
+        }
+}
+
+namespace {
+
+/// Buffers with a bank each, for which a plan by loads exists: the banks have the bytes that the fullest of them needs.
+/// Pairs of different banks that live at the same time are separate, one of three.
+struct planted {
+    std::vector<plan_buffer> buffers{};
+    std::vector<allot::plan_pair> separate{};
+    std::vector<plan_memory> banks{};
+
+    planted(std::uint64_t seed, std::size_t count, std::size_t memories) {
+        problems::random random{seed};
+        std::vector<std::size_t> bank;
+        for (std::size_t i = 0; i != count; ++i) {
+            const auto from = static_cast<std::int64_t>(random(count));
+            buffers.push_back(
+                {.size = 1 + random(64), .live = {from, from + 1 + static_cast<std::int64_t>(random(12))}});
+            bank.push_back(random.index(memories));
+        }
+        std::uint64_t most = 0;
+        for (std::size_t m = 0; m != memories; ++m)
+            for (std::int64_t step = 0; step != static_cast<std::int64_t>(count) + 12; ++step) {
+                std::uint64_t sum = 0;
+                for (std::size_t i = 0; i != count; ++i)
+                    if (bank[i] == m && buffers[i].live.from <= step && step < buffers[i].live.until)
+                        sum += buffers[i].size;
+                most = std::max(most, sum);
+            }
+        banks.assign(memories, {.capacity = most});
+        for (std::size_t i = 0; i != count; ++i)
+            for (std::size_t j = 0; j != i; ++j)
+                if (bank[i] != bank[j] && buffers[i].live.overlaps(buffers[j].live) && random(3) == 0)
+                    separate.push_back({i, j});
+    }
+    [[nodiscard]] memories_problem problem() const {
+        return {.buffers = {.buffers = buffers}, .memories = banks, .separate = separate};
+    }
+};
+
+}  // namespace
+
+TEST_CASE("spill: hundreds of buffers are divided among banks") {
+    for (const std::size_t banks : {2u, 3u, 4u, 8u})
+        for (std::uint64_t seed = 0; seed != 4; ++seed) {
+            const planted given{seed, 300, banks};
+            const auto made = allot::plan_memories(given.problem());
+            REQUIRE(made);
+            check_plan(given.problem(), *made);
+            CAPTURE(banks);
+            CAPTURE(seed);
+            CHECK(made->status == plan_status::optimal);
+        }
+}
+
+TEST_CASE("spill: pairs of a circle of odd length are not divided among two banks") {
+    std::vector<plan_buffer> buffers;
+    std::vector<allot::plan_pair> separate;
+    for (std::size_t i = 0; i != 21; ++i) {
+        buffers.push_back({.size = 8, .live = {0, 1}});
+        separate.push_back({i, (i + 1) % 21});
+    }
+    const plan_memory banks[] = {{}, {}, {}};
+    memories_problem problem{
+        .buffers = {.buffers = buffers}, .memories = std::span{banks}.first(2), .separate = separate};
+    const auto impossible = allot::plan_memories(problem);
+    REQUIRE(impossible);
+    check_plan(problem, *impossible);
+    CHECK(impossible->status == plan_status::infeasible);
+    CHECK(impossible->which == 21);
+    CHECK(impossible->unplaced == 1);
+    problem.memories = banks;
+    const auto possible = allot::plan_memories(problem);
+    REQUIRE(possible);
+    check_plan(problem, *possible);
+    CHECK(possible->status == plan_status::optimal);
+}
+
+TEST_CASE("spill: a buffer has no memory if those of its pairs must have them") {
+    const plan_buffer buffers[] = {
+        {.size = 8, .live = {0, 1}}, {.size = 8, .live = {5, 6}}, {.size = 8, .live = {9, 12}}};
+    const allot::plan_pair separate[] = {{0, 1}, {1, 2}, {1, 2}};
+    const plan_memory banks[] = {{}, {}};
+    const std::uint64_t allowed[] = {1, 3, 2};
+    const auto made = allot::plan_memories(
+        {.buffers = {.buffers = buffers}, .memories = banks, .allowed = allowed, .separate = separate});
+    REQUIRE(made);
+    CHECK(made->status == plan_status::infeasible);
+    CHECK(made->which == 1);
+    CHECK(made->unplaced == 1);
+}
+
+TEST_CASE("spill: a pair with an empty buffer has no effect") {
+    const plan_buffer buffers[] = {{.size = 8, .live = {0, 1}}, {.size = 0, .live = {0, 1}}};
+    const allot::plan_pair separate[] = {{0, 1}}, together[] = {{0, 1}};
+    const plan_memory one[] = {{}};
+    memories_problem problem{.buffers = {.buffers = buffers}, .memories = one, .separate = separate};
+    CHECK(allot::plan_memories(problem)->status == plan_status::optimal);
+    problem.buffers.together = together;
+    CHECK(allot::plan_memories(problem)->status == plan_status::optimal);
+}
+
+TEST_CASE("spill: rejects pairs that cannot be separate") {
+    const plan_buffer buffers[] = {{.size = 8, .live = {0, 1}}, {.size = 8, .live = {0, 1}}};
+    const plan_memory banks[] = {{}, {}};
+    const auto reason = [&](std::size_t first, std::size_t second, std::vector<allot::plan_pair> together = {}) {
+        const allot::plan_pair separate[] = {{first, second}};
+        return error_of(allot::plan_memories(
+            {.buffers = {.buffers = buffers, .together = together}, .memories = banks, .separate = separate}));
+    };
+    CHECK(reason(0, 1).reason == plan_refusal::none);
+    CHECK(reason(0, 2) == allot::plan_error{plan_refusal::no_such_buffer, 2});
+    CHECK(reason(3, 0) == allot::plan_error{plan_refusal::no_such_buffer, 3});
+    CHECK(reason(1, 1) == allot::plan_error{plan_refusal::contradiction, 1});
+    CHECK(reason(0, 1, {{1, 0}}) == allot::plan_error{plan_refusal::contradiction, 0});
 }

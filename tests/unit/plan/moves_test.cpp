@@ -602,6 +602,19 @@ TEST_CASE("validate_moves: finds each violation") {
     moves_plan cut = *stays;
     cut.pieces[0].live.until = 9;
     CHECK(allot::validate_moves(problem, cut) == moves_violation{kind::not_all_pieces, 0});
+    // Buffers that must be in different memories have one piece each.
+    const allot::plan_pair both[] = {{0, 1}};
+    moves_problem apart = known_problem;
+    apart.memories.separate = both;
+    const auto separate = allot::plan_moves(apart, quick);
+    REQUIRE(separate);
+    CHECK(separate->copies.empty());
+    CHECK(allot::validate_moves(apart, *separate) == moves_violation{});
+    moves_plan joined = *separate;
+    joined.pieces[0].place = {1, 0, joined.pieces[0].place.size};
+    joined.pieces[1].place = {1, 100, joined.pieces[1].place.size};
+    CHECK(allot::validate_moves(known_problem, joined).kind != kind::not_separate);
+    CHECK(allot::validate_moves(apart, joined) == moves_violation{kind::not_separate, 0});
     const std::uint64_t slow_only[] = {2, 3};
     moves_problem elsewhere = known_problem;
     elsewhere.memories.allowed = slow_only;

@@ -6,14 +6,16 @@
 //     c   0 ✗  └── 0                  the next memory is tried. A branch ends if its cost plus the least cost of the
 //         1 ✗      best               remaining buffers reaches the cost of the best plan.
 //
-// Buffers with few allowed memories come first, and among them the largest. After a complete search, the best plan is
-// optimal, or no plan exists. A search that exhausts the effort proves nothing.
+// Buffers with few allowed memories come first, among them those that must be in another memory than many others, and
+// among these the largest. Of equal memories that are empty, only the first is tried. After a complete search, the best
+// plan is optimal, or no plan exists. A search that exhausts the effort proves nothing.
 //
 // Complexity: memories to the power of buffers, bounded by the effort. Memory: `space`, 44 bytes a buffer plus
 // `problem_part` and `packing_search`. Not synchronized.
 #pragma once
 
 #include <allot/plan/detail/part.hpp>
+#include <allot/plan/detail/separation.hpp>
 #include <allot/plan/memories_problem.hpp>
 
 #include <bit>
@@ -32,10 +34,12 @@ public:
         return plan_space{.u32 = 3 * buffers, .u64 = 4 * buffers + 1} + counts.space() + problem_part::space(problem);
     }
 
-    /// By buffer: its allowed memories as a bit mask (nonzero if the buffer has bytes), and its size times its uses.
+    /// By buffer: its allowed memories as a bit mask (nonzero if the buffer has bytes), its size times its uses, and the
+    /// buffers that must be in another memory.
     struct buffer_facts {
         const std::uint64_t* allowed;
         const std::uint64_t* weight;
+        const separation* separate;
     };
 
     constexpr memory_assignment(const plan_problem& problem, const plan_sizes& sizes,
@@ -57,10 +61,13 @@ public:
         for (std::uint32_t i = 0; i != buffers_.size(); ++i)
             if (buffers_[i].size != 0) order_[count_++] = i;
         sort_by(order_, scratch, count_, [&](std::uint32_t i) { return ~buffers_[i].size; });
+        sort_by(order_, scratch, count_,
+                [&](std::uint32_t i) { return ~std::uint64_t{facts_.separate->of(i).size()}; });
         sort_by(order_, scratch, count_, [&](std::uint32_t i) { return std::uint64_t(std::popcount(allowed(i))); });
         rest_[count_] = 0;
         for (std::size_t k = count_; k-- != 0;)
             rest_[k] = rest_[k + 1] + cost(order_[k], static_cast<std::size_t>(std::countr_zero(allowed(order_[k]))));
+        for (std::size_t m = 1; m != memories_.size(); ++m) is_repeated_[m] = is_like_the_previous(m);
     }
 
     /// Returns the number of choices, or `most` if there are more.
@@ -80,11 +87,17 @@ public:
         std::uint64_t spent = 0;
         std::size_t k = 0;  // number of buffers that have a memory
         for (std::size_t i = 0; i != count_; ++i) memory_[order_[i]] = memory_place::nowhere;
+        for (std::size_t m = 0; m != memories_.size(); ++m) held_[m] = 0;
+        const auto go_back = [&] {
+            if (k == 0) return false;
+            --held_[memory_[order_[--k]]];
+            return true;
+        };
         for (;;) {
             if (k == count_) {
                 least = (k == 0 ? 0 : paid_[k - 1]);
                 keep(least);
-                if (k-- == 0) break;
+                if (!go_back()) break;
                 continue;
             }
             const std::uint32_t i = order_[k];
@@ -92,7 +105,7 @@ public:
             const std::uint32_t next = next_memory(i);
             if (next == memory_place::nowhere || before + cost(i, next) + rest_[k + 1] >= least) {
                 memory_[i] = memory_place::nowhere;  // the next memories cost no less
-                if (k-- == 0) break;
+                if (!go_back()) break;
                 continue;
             }
             memory_[i] = next;
@@ -100,7 +113,12 @@ public:
                 proved_ = false;
                 break;
             }
+            if (is_excluded(i, next)) {
+                ++spent;
+                continue;
+            }
             if (!packs(next, k, effort - spent, spent, stop)) continue;
+            ++held_[next];
             paid_[k++] = before + cost(i, next);
         }
         return spent;
@@ -124,6 +142,20 @@ private:
         const std::uint32_t from = memory_[buffer] == memory_place::nowhere ? 0 : memory_[buffer] + 1;
         if (from == 64 || allowed(buffer) >> from == 0) return memory_place::nowhere;
         return from + static_cast<std::uint32_t>(std::countr_zero(allowed(buffer) >> from));
+    }
+
+    /// Returns whether a memory differs from the one before it only in its number.
+    [[nodiscard]] constexpr bool is_like_the_previous(std::size_t memory) const noexcept {
+        const plan_memory &one = memories_[memory - 1], &other = memories_[memory];
+        if (one.capacity != other.capacity || one.align != other.align || one.cost != other.cost) return false;
+        for (std::size_t k = 0; k != count_; ++k)
+            if (const std::uint64_t both = allowed(order_[k]) >> (memory - 1) & 3; both == 1 || both == 2) return false;
+        return true;
+    }
+    /// Returns whether a buffer may not join the earlier buffers of the order in a memory, or need not be tried there.
+    [[nodiscard]] constexpr bool is_excluded(std::uint32_t buffer, std::uint32_t memory) const noexcept {
+        if (is_repeated_[memory] && held_[memory - 1] == 0) return true;
+        return facts_.separate->any(buffer, [&](std::uint32_t other) { return memory_[other] == memory; });
     }
 
     /// Returns whether the buffers of `memory` can be packed, among the first k + 1 buffers of the order.
@@ -160,6 +192,8 @@ private:
     std::uint64_t *offset_ = nullptr, *trial_ = nullptr;  // by buffer; by index in a memory
     std::uint64_t *paid_ = nullptr, *rest_ = nullptr;     // by position: cost up to it; least cost from it on
     plan_workspace workspace_{};
+    std::array<std::uint32_t, 64> held_{};  // by memory: number of its buffers
+    std::array<bool, 64> is_repeated_{};    // by memory: whether it is like the previous one
     bool proved_ = false;
 };
 

@@ -49,12 +49,13 @@ public:
 
     /// `sizes` and `where` describe the same problem.
     constexpr memory_fill(const plan_problem& problem, const plan_sizes& sizes, const section_tree& where,
-                          prices& price, plan_workspace& workspace, bool is_searched, std::size_t remember) noexcept
+                          prices& price, const separation& separate, plan_workspace& workspace, bool is_searched,
+                          std::size_t remember) noexcept
         : buffers_{problem.buffers.size()},
           price_{&price},
           is_searched_{is_searched},
           remember_{remember},
-          candidates_{problem, where, workspace},
+          candidates_{problem, where, separate, workspace},
           plan_{candidates_, problem.buffers.size(), workspace},
           choice_{candidates_, problem.buffers.size(), workspace},
           part_{problem, sizes, workspace} {
@@ -129,6 +130,8 @@ private:
     [[nodiscard]] constexpr bool fits_whole(Stop& stop) noexcept {
         for (std::size_t i = 0; i != buffers_; ++i) kept_[i] = 0;
         for (const std::uint32_t i : candidates_.list()) kept_[i] = 1;
+        for (const std::uint32_t i : candidates_.list())
+            if (candidates_.is_barred(i, kept_)) return false;
         const plan_problem whole = problem_of(kept_);
         const auto bound = bound_of(whole, workspace_, part_.sizes());
         if (!bound || bound->bytes > candidates_.capacity()) return false;

@@ -14,6 +14,7 @@
 
 #include <allot/plan/detail/greedy.hpp>
 #include <allot/plan/detail/section_prices.hpp>
+#include <allot/plan/detail/separation.hpp>
 
 namespace allot {
 inline namespace v1 {
@@ -41,9 +42,9 @@ public:
         return {.u32 = 7 * buffers, .u64 = buffers};
     }
 
-    constexpr fill_candidates(const plan_problem& problem, const section_tree& where,
+    constexpr fill_candidates(const plan_problem& problem, const section_tree& where, const separation& separate,
                               plan_workspace& workspace) noexcept
-        : buffers_{problem.buffers}, where_{&where} {
+        : buffers_{problem.buffers}, where_{&where}, separate_{&separate} {
         const std::size_t buffers = problem.buffers.size();
         for (auto* array : {&list_, &order_, &scratch_, &removed_, &share_, &key_, &rank_})
             *array = workspace.cut_u32(buffers);
@@ -104,6 +105,15 @@ public:
     [[nodiscard]] constexpr std::uint64_t value(std::uint32_t buffer) const noexcept { return values_.of[buffer]; }
     [[nodiscard]] constexpr std::uint64_t fixed(std::uint32_t buffer) const noexcept { return fixed_[buffer]; }
     [[nodiscard]] constexpr bool is_fixed(std::uint32_t buffer) const noexcept { return fixed_[buffer] != nowhere; }
+
+    /// Returns the buffers that must be in another memory than `buffer`.
+    [[nodiscard]] constexpr std::span<const std::uint32_t> separate_from(std::uint32_t buffer) const noexcept {
+        return separate_->of(buffer);
+    }
+    /// Returns whether `buffer` must be in another memory than a buffer with `these[buffer] == 1`.
+    [[nodiscard]] constexpr bool is_barred(std::uint32_t buffer, const std::uint32_t* these) const noexcept {
+        return separate_->any(buffer, [&](std::uint32_t other) { return these[other] != 0; });
+    }
 
     [[nodiscard]] constexpr section_range everywhere() const noexcept { return {0, where_->count()}; }
     [[nodiscard]] constexpr section_range sections_of(std::uint32_t buffer) const noexcept {
@@ -184,6 +194,7 @@ public:
 private:
     std::span<const plan_buffer> buffers_;
     const section_tree* where_;
+    const separation* separate_;
     fill_values values_{};
     std::uint64_t capacity_ = 0, align_ = 1, widest_ = 1, worth_ = 0;
     std::size_t count_ = 0;

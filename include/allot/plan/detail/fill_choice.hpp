@@ -85,9 +85,14 @@ public:
         where.each_living(ruined.where.from, ruined.where.until, [&](std::uint32_t i) {
             if (may_leave(i) && candidates_->below(4) >= spared) take_out(i);
         });
+        const auto may_yield = [&](std::uint32_t i) {
+            return may_leave(i) && candidates_->value(i) <= candidates_->value(wanted);
+        };
+        for (const std::uint32_t other : candidates_->separate_from(wanted))
+            if (may_yield(other)) take_out(other);
         if (!has_room(wanted)) {
             const auto worse = candidates_->as_listed(candidates_->sections_of(wanted), [&](std::uint32_t i) {
-                return may_leave(i) && candidates_->value(i) <= candidates_->value(wanted) && where.conflict(i, wanted);
+                return may_yield(i) && where.conflict(i, wanted);
             });
             for (std::size_t k = 0; k != worse.size() && !has_room(wanted); ++k) take_out(worse[k]);
         }
@@ -112,7 +117,7 @@ private:
         return rounded(buffer, candidates_->size(buffer));
     }
     [[nodiscard]] constexpr bool has_room(std::uint32_t buffer) const noexcept {
-        bool fits = room_of(buffer) <= limit_;
+        bool fits = room_of(buffer) <= limit_ && !candidates_->is_barred(buffer, chosen_);
         candidates_->where().each_size(buffer, [&](std::uint32_t from, std::uint32_t until, std::uint64_t size) {
             fits = fits && load_.most(from, until) <= limit_ - rounded(buffer, size);
         });

@@ -117,7 +117,7 @@ public:
             is_placed(buffer, false);
             candidates_->widen(around, buffer);
         }
-        if (candidates_->coin()) {
+        if (candidates_->coin() && !candidates_->is_barred(ruined.wanted, placed_)) {
             look_at(candidates_->sections_of(ruined.wanted));
             place(ruined.wanted, candidates_->coin());
         }
@@ -144,9 +144,10 @@ private:
             load_.add(from, until, size, in);
         });
     }
-    /// Returns whether each section of the buffer has enough free bytes, contiguous or not.
+    /// Returns whether each section of the buffer has enough free bytes, contiguous or not, and no placed buffer must be
+    /// in another memory.
     [[nodiscard]] constexpr bool has_room(std::uint32_t buffer) const noexcept {
-        bool has = true;
+        bool has = !candidates_->is_barred(buffer, placed_);
         candidates_->where().each_size(buffer, [&](std::uint32_t from, std::uint32_t until, std::uint64_t size) {
             const std::uint64_t capacity = candidates_->capacity(), most = has ? load_.most(from, until) : 0;
             has = has && most <= capacity && size <= capacity - most;
@@ -179,7 +180,8 @@ private:
         const std::uint64_t size = candidates_->size(buffer), align = candidates_->align(buffer);
         std::uint64_t top = 0, offset = nowhere, least = nowhere, from = 0;
         const auto try_hole = [&](std::uint64_t end) {
-            if (!checked_align_up(top, align, from) || from > end || end - from < size || end - top >= least) return;
+            if (!checked_align_up(top, align, from) || from > end || end - from < size) return;
+            if (offset != nowhere && end - top >= least) return;
             offset = from;
             least = end - top;
         };

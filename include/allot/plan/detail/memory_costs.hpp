@@ -16,6 +16,7 @@
 #include <allot/plan/detail/least_loss.hpp>
 #include <allot/plan/detail/loads.hpp>
 #include <allot/plan/detail/merge.hpp>
+#include <allot/plan/detail/separation.hpp>
 #include <allot/plan/memories_problem.hpp>
 
 #include <algorithm>
@@ -28,10 +29,11 @@ namespace detail {
 /// A problem with several memories, whose buffers that are `together` have been merged.
 class memory_costs {
 public:
-    [[nodiscard]] static constexpr plan_space space(const plan_problem& problem) noexcept {
+    [[nodiscard]] static constexpr plan_space space(const memories_problem& given) noexcept {
+        const plan_problem& problem = given.buffers;
         const std::size_t buffers = problem.buffers.size();
         return plan_space{.u64 = 2 * buffers} + section_tree::space(problem) +
-               prices::space(most_sections(problem), buffers);
+               prices::space(most_sections(problem), buffers) + separation::space(given);
     }
     /// Workspace of each single function.
     [[nodiscard]] static constexpr plan_space scratch_space(const plan_problem& problem,
@@ -49,7 +51,8 @@ public:
           given_{&given},
           buffers_{merged.problem.buffers.data()},
           where_{merged.problem, sizes, workspace},
-          price_{where_, most_sections(given.buffers), count(), workspace} {
+          price_{where_, most_sections(given.buffers), count(), workspace},
+          separate_{merged, given, workspace} {
         weight_ = workspace.cut_u64(count());
         allowed_ = workspace.cut_u64(count());
     }
@@ -58,10 +61,14 @@ public:
     /// Reads weights and allowed memories, and returns the first error of the problem.
     [[nodiscard]] constexpr plan_error read(plan_workspace scratch) noexcept {
         plan_error error = read_buffers();
+        if (error.reason == plan_refusal::none) error = check_separation();
         if (error.reason == plan_refusal::none) error = check_fixed_memories();
         if (error.reason == plan_refusal::none) error = check_fixed_collisions(scratch);
         if (error.reason == plan_refusal::none) error = check_sums();
-        if (error.reason == plan_refusal::none) exclude_small_memories();
+        if (error.reason == plan_refusal::none) {
+            exclude_small_memories();
+            exclude_taken_memories(scratch);
+        }
         return error;
     }
 
@@ -79,6 +86,7 @@ public:
     [[nodiscard]] constexpr std::uint64_t highest_cost() const noexcept { return highest_cost_; }
     [[nodiscard]] constexpr const section_tree& sections() const noexcept { return where_; }
     [[nodiscard]] constexpr prices& price() noexcept { return price_; }
+    [[nodiscard]] constexpr const separation& separate() const noexcept { return separate_; }
 
     /// Returns the first of the given buffers that fits no allowed memory, or the number of buffers.
     [[nodiscard]] constexpr std::size_t unholdable() const noexcept {
@@ -231,6 +239,12 @@ private:
         }
         return {};
     }
+    [[nodiscard]] constexpr plan_error check_separation() const noexcept {
+        for (const plan_pair& pair : given_->separate)
+            if (separation::counts(*given_, pair) && (*merged_)[pair.first] == (*merged_)[pair.second])
+                return {plan_refusal::contradiction, pair.first};
+        return {};
+    }
     [[nodiscard]] constexpr plan_error check_fixed_memories() const noexcept {
         for (const plan_fixed& fixed : merged_->problem.fixed) {
             if (!std::has_single_bit(allowed_[fixed.buffer]))
@@ -261,6 +275,21 @@ private:
             if (const std::uint64_t size = buffers_[fixed.buffer].size;
                 allowed_[fixed.buffer] != 0 && size != 0 && fixed.offset > memory_of(fixed).capacity - size)
                 allowed_[fixed.buffer] = 0;
+    }
+
+    /// Excludes the only possible memory of a buffer for the buffers that must be in another one.
+    constexpr void exclude_taken_memories(plan_workspace scratch) noexcept {
+        if (separate_.is_empty()) return;
+        std::uint32_t* const decided = scratch.cut_u32(count());  // each buffer at most once
+        std::size_t some = 0;
+        for (std::uint32_t i = 0; i != count(); ++i)
+            if (std::has_single_bit(allowed_[i])) decided[some++] = i;
+        for (std::size_t k = 0; k != some; ++k)
+            for (const std::uint32_t other : separate_.of(decided[k])) {
+                const std::uint64_t before = allowed_[other];
+                allowed_[other] &= ~allowed_[decided[k]];
+                if (allowed_[other] != before && std::has_single_bit(allowed_[other])) decided[some++] = other;
+            }
     }
 
     // ---- fixed buffers ---------------------------------------------------------------------------------------------
@@ -400,6 +429,7 @@ private:
     const plan_buffer* buffers_;
     section_tree where_;
     prices price_;
+    separation separate_;
     std::uint64_t *weight_ = nullptr, *allowed_ = nullptr;  // by buffer
     std::uint64_t highest_cost_ = 0;
 };

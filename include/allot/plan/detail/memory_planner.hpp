@@ -13,6 +13,7 @@
 
 #include <allot/plan/detail/assign.hpp>
 #include <allot/plan/detail/fill.hpp>
+#include <allot/plan/detail/memory_coloring.hpp>
 #include <allot/plan/detail/memory_costs.hpp>
 #include <allot/plan/options.hpp>
 
@@ -23,14 +24,16 @@ namespace detail {
 /// Implementation of `plan_memories_into` for a merged problem.
 class memory_planner {
 public:
-    [[nodiscard]] static constexpr plan_space space(const plan_problem& problem,
+    [[nodiscard]] static constexpr plan_space space(const memories_problem& given,
                                                     const memories_options& options) noexcept {
+        const plan_problem& problem = given.buffers;
         const std::size_t buffers = problem.buffers.size();
         const bool searched = is_searched(problem, options);
         plan_space work = max(memory_costs::scratch_space(problem, searched ? options.effort : 0),
                               memory_fill::space(problem, searched, options.remember));
         if (buffers <= most_assigned) work = max(work, memory_assignment::space(problem, options.remember));
-        return plan_space{.u32 = 4 * buffers, .u64 = 4 * buffers} + memory_costs::space(problem) + work;
+        work = max(work, memory_coloring::space(given));
+        return plan_space{.u32 = 4 * buffers, .u64 = 5 * buffers} + memory_costs::space(given) + work;
     }
 
     constexpr memory_planner(const merged_problem& merged, const plan_sizes& sizes, const memories_problem& given,
@@ -42,6 +45,7 @@ public:
         is_cheapest_ = workspace.cut_u32(count_);
         value_ = workspace.cut_u64(count_);
         paid_ = workspace.cut_u64(count_);
+        open_ = workspace.cut_u64(count_);
         offset_ = workspace.cut_u64(count_);
         best_offset_ = workspace.cut_u64(count_);
         workspace_ = workspace;
@@ -80,24 +84,28 @@ public:
         };
         const auto fill_all = [&](std::uint64_t effort) {
             plan_workspace workspace = workspace_;
-            memory_fill fill{facts_.problem(), facts_.sizes(), facts_.sections(), facts_.price(),
-                             workspace,        searched,       options_.remember};
+            memory_fill fill{facts_.problem(),  facts_.sizes(), facts_.sections(), facts_.price(),
+                             facts_.separate(), workspace,      searched,          options_.remember};
             spent += cascade(fill, effort, stop);
             keep_best();
         };
         const auto is_done = [&] {
             return (made.cost <= made.bound && made.unplaced == 0) || spent >= options_.effort || stop();
         };
+        const bool is_colored = !facts_.separate().is_empty();
+        open_memories(is_colored);
         fill_all(0);
         if (!is_done() && searched) raise_bound(made);
         const std::size_t all = facts_.given().buffers.buffers.size();
         if (!is_done() && all <= most_assigned && unholdable() == all)
             spent += assign(made, std::min((options_.effort - spent) / 2, most_choices), keep_best, stop);
         // If the next memory has room for all buffers, another round cannot learn anything.
-        const bool once = memories().size() <= 2 && memories().back().capacity == plan_memory{}.capacity;
-        while (!is_impossible_ && !is_done()) {
+        const bool once = !is_colored && memories().size() <= 2 && memories().back().capacity == plan_memory{}.capacity;
+        // Rounds with all memories and rounds with those of a coloring take turns.
+        for (bool all_open = true; !is_impossible_ && !is_done(); all_open = !is_colored || !all_open) {
+            open_memories(!all_open);
             fill_all(once ? options_.effort - spent : (options_.effort - spent) / 2 + 1);
-            if (once || !learn()) break;
+            if (once || (!learn() && !(is_colored && all_open))) break;
         }
         made.effort = spent;
     }
@@ -117,7 +125,6 @@ private:
     }
     [[nodiscard]] constexpr std::span<const plan_memory> memories() const noexcept { return facts_.memories(); }
     [[nodiscard]] constexpr std::uint64_t weight(std::size_t i) const noexcept { return facts_.weights()[i]; }
-    [[nodiscard]] constexpr std::uint64_t allowed(std::size_t i) const noexcept { return facts_.allowed()[i]; }
 
     // ---- the best plan ---------------------------------------------------------------------------------------------
 
@@ -149,19 +156,29 @@ private:
             facts_.bound_by_choices(made.bound, most, options_.effort, workspace_, [&](const least_loss& loss) {
                 for (std::size_t i = 0; i != count_; ++i) is_cheapest_[i] = 0;
                 loss.each([&](std::uint32_t i, bool is_in) { is_cheapest_[i] = is_in ? 1 : 0; });
-                cheapest_known_ = true;
+                cheapest_known_ = is_separated(is_cheapest_);
             });
         made.bound = std::max(made.bound, better);
     }
 
+    /// Returns whether no two of the buffers with `these[buffer] == 1` must be in different memories.
+    [[nodiscard]] constexpr bool is_separated(const std::uint32_t* these) const noexcept {
+        for (std::size_t i = 0; i != count_; ++i)
+            if (these[i] != 0 && facts_.separate().any(i, [&](std::uint32_t other) { return these[other] != 0; }))
+                return false;
+        return true;
+    }
+
     // ---- every choice of memories ----------------------------------------------------------------------------------
 
-    /// Tries each choice of memories if there are at most `effort` choices. Returns the spent effort.
+    /// Tries each choice of memories if there are at most `effort` choices, or if pairs that must be separate exclude
+    /// many of them. Returns the spent effort.
     template <class Keep, class Stop>
     constexpr std::uint64_t assign(memories_summary& made, std::uint64_t effort, Keep keep, Stop& stop) noexcept {
-        memory_assignment choice{facts_.problem(),  facts_.sizes(), memories(), {facts_.allowed(), facts_.weights()},
+        memory_assignment choice{facts_.problem(),  facts_.sizes(),
+                                 memories(),        {facts_.allowed(), facts_.weights(), &facts_.separate()},
                                  options_.remember, workspace_};
-        if (choice.choices(effort + 1) > effort) return 0;
+        if (facts_.separate().is_empty() && choice.choices(effort + 1) > effort) return 0;
         const std::uint64_t none = ~std::uint64_t{0};
         const auto keep_choice = [&](std::uint64_t) {
             for (std::uint32_t i = 0; i != count_; ++i) {
@@ -181,6 +198,15 @@ private:
 
     // ---- one memory after the other --------------------------------------------------------------------------------
 
+    /// Opens the allowed memories to each buffer, or those that a coloring leaves.
+    constexpr void open_memories(bool by_color) noexcept {
+        for (std::size_t i = 0; i != count_; ++i) open_[i] = facts_.allowed()[i];
+        if (!by_color) return;
+        plan_workspace workspace = workspace_;
+        memory_coloring coloring{facts_, workspace};
+        coloring.run(paid_);
+        for (std::size_t i = 0; i != count_; ++i) open_[i] = coloring.open(i);
+    }
     /// Fills one memory after the other with the remaining buffers.
     template <class Stop>
     constexpr std::uint64_t cascade(memory_fill& fill, std::uint64_t effort, Stop& stop) noexcept {
@@ -204,8 +230,8 @@ private:
     constexpr void begin_empty() noexcept {
         for (std::size_t i = 0; i != count_; ++i) {
             // A buffer without bytes fits every allowed memory.
-            const bool empty = facts_.size(i) == 0 && allowed(i) != 0;
-            memory_[i] = empty ? static_cast<std::uint32_t>(std::countr_zero(allowed(i))) : memory_place::nowhere;
+            const bool empty = facts_.size(i) == 0 && open_[i] != 0;
+            memory_[i] = empty ? static_cast<std::uint32_t>(std::countr_zero(open_[i])) : memory_place::nowhere;
             offset_[i] = 0;
         }
         for (const plan_fixed& fixed : facts_.problem().fixed) offset_[fixed.buffer] = fixed.offset;
@@ -214,7 +240,7 @@ private:
     [[nodiscard]] constexpr std::size_t list_candidates(std::size_t m) noexcept {
         std::size_t some = 0;
         for (std::size_t i = 0; i != count_; ++i)
-            if (memory_[i] == memory_place::nowhere && (allowed(i) & memory_costs::bit(m)) != 0)
+            if (memory_[i] == memory_place::nowhere && (open_[i] & memory_costs::bit(m)) != 0)
                 list_[some++] = static_cast<std::uint32_t>(i);
         return some;
     }
@@ -223,7 +249,7 @@ private:
     /// together. Returns the least such value.
     [[nodiscard]] constexpr std::uint64_t price_candidates(std::size_t m,
                                                            std::span<const std::uint32_t> list) noexcept {
-        const auto later = [&](std::uint32_t i) { return m == 63 ? 0 : allowed(i) >> (m + 1); };
+        const auto later = [&](std::uint32_t i) { return m == 63 ? 0 : open_[i] >> (m + 1); };
         const auto is_priceless = [&](std::uint32_t i) { return later(i) == 0 || paid_[i] >= nowhere_cost_; };
         const std::size_t some = list.size();
         std::uint64_t worth = 0;
@@ -262,6 +288,7 @@ private:
     std::size_t count_;
     std::uint32_t *list_ = nullptr, *memory_ = nullptr, *best_memory_ = nullptr;
     std::uint32_t* is_cheapest_ = nullptr;  // by buffer: 1 if the cheapest choice by loads has it in memory 0
+    std::uint64_t* open_ = nullptr;         // by buffer: the memories that the current round tries, as bits
     std::uint64_t *value_ = nullptr, *paid_ = nullptr, *offset_ = nullptr, *best_offset_ = nullptr;
     std::uint64_t nowhere_cost_ = 0;
     plan_workspace workspace_{};
@@ -270,7 +297,7 @@ private:
 
 /// Returns a lower bound on the cost of every plan of a problem without pairs; 0 if the problem is invalid.
 [[nodiscard]] inline std::uint64_t least_cost_of(const memories_problem& problem, const memories_options& options) {
-    plan_heap heap{memory_planner::space(problem.buffers, options)};
+    plan_heap heap{memory_planner::space(problem, options)};
     plan_workspace workspace = heap;
     const merged_problem merged{problem.buffers, {}};
     memory_planner planner{merged, {}, problem, options, workspace};

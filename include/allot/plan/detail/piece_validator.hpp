@@ -87,14 +87,14 @@ private:
         return {};
     }
 
-    /// Checks the buffers that may not move: buffers that are fixed, `together`, `apart`, have several lifetimes, or
-    /// have no accesses.
+    /// Checks the buffers that may not move: buffers that are fixed, `together`, `apart`, `separate`, have several
+    /// lifetimes, or have no accesses.
     [[nodiscard]] moves_violation those_that_stay() const {
         std::vector<bool> stays(buffers_.size(), true);
         for (const plan_access& access : accesses_) stays[access.buffer] = false;
         for (const plan_fixed& each : given_.buffers.fixed) stays[each.buffer] = true;
         for (const plan_revival& each : given_.buffers.revivals) stays[each.buffer] = true;
-        for (const auto pairs : {given_.buffers.together, given_.buffers.apart})
+        for (const auto pairs : {given_.buffers.together, given_.buffers.apart, given_.separate})
             for (const plan_pair& each : pairs) stays[each.first] = stays[each.second] = true;
         for (std::size_t i = 0; i != buffers_.size(); ++i) {
             if (!stays[i]) continue;
@@ -107,9 +107,14 @@ private:
                 missing.erase(found);
             }
         }
+        const auto are_in_one_memory = [&](const plan_pair& each) {
+            return pieces_[pieces_of_[each.first][0]].place.memory == pieces_[pieces_of_[each.second][0]].place.memory;
+        };
         for (const plan_pair& each : given_.buffers.together)  // `validate` compares offsets but not memories
-            if (pieces_[pieces_of_[each.first][0]].place.memory != pieces_[pieces_of_[each.second][0]].place.memory)
-                return {kind::bad_place, pieces_of_[each.first][0]};
+            if (!are_in_one_memory(each)) return {kind::bad_place, pieces_of_[each.first][0]};
+        for (const plan_pair& each : given_.separate)
+            if (buffers_[each.first].size != 0 && buffers_[each.second].size != 0 && are_in_one_memory(each))
+                return {kind::not_separate, pieces_of_[each.first][0]};
         return {};
     }
 

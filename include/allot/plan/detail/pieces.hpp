@@ -52,7 +52,7 @@ struct move_facts {
     [[nodiscard]] bool keep_constrained() {
         for (const plan_revival& each : given.buffers.revivals) moves[each.buffer] = false;
         for (const plan_fixed& each : given.buffers.fixed) moves[each.buffer] = false;
-        for (const auto pairs : {given.buffers.together, given.buffers.apart})
+        for (const auto pairs : {given.buffers.together, given.buffers.apart, given.separate})
             for (const plan_pair& each : pairs) moves[each.first] = moves[each.second] = false;
         for (std::size_t i = 0; i != buffers().size(); ++i)
             if (!moves[i] && whole[i].memory == memory_place::nowhere) return false;
