@@ -35,6 +35,7 @@
 #include <allot/plan/static_memories.hpp>
 #include <allot/plan/symbolic.hpp>
 #include <allot/plan/validate.hpp>
+#include <allot/plan/validate_memories.hpp>
 #include <allot/plan/validate_mixed.hpp>
 #include <allot/plan/validate_moves.hpp>
 #include <allot/plan/validate_pages.hpp>

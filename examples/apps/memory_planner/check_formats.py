@@ -421,6 +421,35 @@ class Json(Formats):
         changed.write_text(json.dumps(problem), encoding="utf-8")
         self.assertIn('"copy" without "durations"', self.run_it("--moves", str(changed), exits_with=2).stderr)
 
+    def test_operands_in_different_banks(self):
+        path, out = HERE / "samples" / "banks.json", self.folder / "plan.json"
+        problem = json.loads(path.read_text(encoding="utf-8"))
+        self.validate(problem)
+        for options in ((), ("--moves",)):
+            wanted = out if not options else self.folder / "out.csv"
+            told = json.loads(self.run_it(*options, "--json", "--out", str(wanted), str(path)).stdout)
+            self.assertIn(told["status"], ("optimal", "feasible"))
+            rows = json.loads(out.read_text())["buffers"] if not options else self.rows(str(wanted))
+            memory = {row["id"]: row["memories"][0] if not options else row["memory"] for row in rows}
+            for one, other in problem["separate"]:
+                self.assertNotEqual(memory[one], memory[other], (options, one, other))
+        self.validate(json.loads(out.read_text()))
+        self.assertEqual(json.loads(out.read_text())["separate"], problem["separate"])
+        told = json.loads(self.run_it("--json", "--out", str(self.folder / "again.json"), str(out)).stdout)
+        self.assertIn(told["status"], ("optimal", "feasible"))
+
+        changed = self.folder / "changed.json"
+        problem["separate"] += [["samples", "filtered"]]  # three buffers, of which each pair is separate
+        for memories, code, sentence in [(3, 0, ""), (1, 2, "give --memory for each"),
+                                         (2, 1, "\nall buffers fit, except that those of 4 pairs must be in different memories\n")]:
+            changed.write_text(json.dumps(problem | {"memories": problem["memories"][3 - memories:]}), encoding="utf-8")
+            done = self.run_it(str(changed), exits_with=code)
+            self.assertIn(sentence, done.stdout + done.stderr)
+        for buffer in problem["buffers"]:
+            buffer["memories"] = ["outside"]
+        changed.write_text(json.dumps(problem), encoding="utf-8")
+        self.assertIn("permitted in the same memory only", self.run_it(str(changed), exits_with=2).stderr)
+
     def test_every_format_becomes_json(self):
         out = self.folder / "plan.json"
         network = str(ROOT / "examples" / "apps" / "network_demo" / "alexnet.network")
@@ -454,6 +483,7 @@ class Json(Formats):
             (lambda whole: whole.update(memories=[]), "{", "there are not 1 to 64 memories"),
             (lambda whole: whole.update(buffers=[]), "{", "the file contains no buffers"),
             (lambda whole: whole.update(together=[["input", "x"]]), None, 'unknown buffer "x"'),
+            (lambda whole: whole.update(separate=[["input", "x"]]), None, 'unknown buffer "x"'),
             (lambda whole: whole.update(apart=[["input"]]), None, '"apart" contains ["input"], not a pair'),
             (lambda whole: whole.update(apart=[["input", "input"]]), None, 'both buffers of the pair ["input","input"] are the same'),
             (lambda whole: whole.update(accesses=[{"buffer": "x", "step": 1}]), '"buffer": "x"', 'unknown buffer "x"'),
@@ -555,6 +585,7 @@ class Queues(Formats):
             (operator(colour=1), '"colour" is unknown'),
             (lambda whole: whole["buffers"][0].update(live=[[0, 1]]), '"live" is unknown'),
             (lambda whole: whole.update(apart=[["a", "b"]]), '"operators" cannot be used with "apart"'),
+            (lambda whole: whole.update(separate=[["a", "b"]]), '"operators" cannot be used with "separate"'),
             (lambda whole: whole.update(operators=[{"queue": f"q{i}", "uses": ["a", "b", "c"]} for i in range(65)]),
              "the file has more than 64 queues")]:
             self.assertRegex(self.run_it(self.problem(change), exits_with=2).stderr, r"queues\.json:\d+: " + re.escape(reason) + r"\n$")

@@ -92,6 +92,13 @@ private:
             for (std::size_t i = 0; i != shown; ++i) text += (i == 0 ? "" : ", ") + size_text(live_[i]);
             return shown == live_.size() ? text : text + ", and " + std::to_string(live_.size() - shown) + " more";
         }
+        if (is_choice_ && !given_.separate.empty()) {
+            input changed = given_;
+            changed.separate.clear();
+            if (fits(changed))
+                return "all buffers fit, except that those of " + std::to_string(given_.separate.size()) +
+                       " pairs must be in different memories";
+        }
         if (!is_choice_ && plan_.bound > capacity_)
             return "alignments, required offsets, reserved bytes and pairs need at least " + bytes(plan_.bound) +
                    " bytes, and " + capacity_text();
@@ -115,7 +122,8 @@ private:
         const std::vector<allot::plan_memory> memories = costs_of(changed.memories);
         const allot::plan_problem buffers{changed.buffers, changed.revivals, changed.fixed, changed.together,
                                           changed.apart};
-        auto made = allot::plan_memories({buffers, memories, changed.uses, changed.allowed}, {.effort = effort()});
+        auto made = allot::plan_memories({buffers, memories, changed.uses, changed.allowed, changed.separate},
+                                         {.effort = effort()});
         if (made) return std::move(*made);
         allot::memories_plan none;
         none.unplaced = given_.buffers.size();

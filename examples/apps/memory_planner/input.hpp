@@ -91,7 +91,7 @@ struct input {
     bool has_branches = false;  // whether a step may be followed by one that is not the next
     std::vector<allot::plan_revival> revivals;
     std::vector<allot::plan_fixed> fixed;
-    std::vector<allot::plan_pair> together, apart;
+    std::vector<allot::plan_pair> together, apart, separate;  // of which separate ones are in different memories
     std::vector<memory> memories{{"memory"}};
     bool chooses = false;  // the plan chooses among the memories; otherwise, memory_of is final
 

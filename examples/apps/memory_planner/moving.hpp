@@ -97,8 +97,11 @@ template <class Watch>
         throw input_error{given.path + ": --moves does not support gaps, fixed offsets and pairs of buffers"};
     const std::vector<allot::plan_memory> memories = costs_of(given.memories);
     const std::vector<allot::plan_access> accesses = accesses_of(given);
-    const allot::moves_problem problem{
-        {.buffers = {.buffers = given.buffers}, .memories = memories, .allowed = given.allowed}, accesses};
+    const allot::moves_problem problem{{.buffers = {.buffers = given.buffers},
+                                        .memories = memories,
+                                        .allowed = given.allowed,
+                                        .separate = given.separate},
+                                       accesses};
     if (given.times) {
         const allot::timed_problem timed{problem, given.times->durations, given.times->copy_cost, given.times->latency};
         const auto make = [&](const allot::memories_options& options, auto watched) {

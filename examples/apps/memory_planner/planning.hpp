@@ -2,7 +2,7 @@
 // planning: plans every memory of an input, and validates every plan.
 //
 //     input ──► for each memory: its buffers ──► allot::plan ──► allot::validate
-//           └─► several memories for all ──► allot::plan_memories ──┘
+//           └─► several memories for all ──► allot::plan_memories ──► allot::validate_memories
 //
 // Without a budget, each memory is planned once, with the same plan on every machine. With a budget, planning repeats
 // with four times the effort until the time is up or no plan can be lower. The result has the lowest plan and the
@@ -15,6 +15,7 @@
 #include <allot/plan/plan.hpp>
 #include <allot/plan/timed_problem.hpp>
 #include <allot/plan/validate.hpp>
+#include <allot/plan/validate_memories.hpp>
 
 #include <optional>
 #include <stdexcept>
@@ -236,10 +237,12 @@ template <class Watch>
     const allot::plan_problem buffers{given.buffers, given.revivals, given.fixed, given.together, given.apart};
     allot::memories_options options;
     if (until_stopped) options.effort = std::uint64_t{1} << 60;
-    const allot::memories_problem problem{buffers, memories, given.uses, given.allowed};
+    const allot::memories_problem problem{buffers, memories, given.uses, given.allowed, given.separate};
     const auto plan = allot::plan_memories(
         problem, options, [&](allot::memories_progress now) { return watch(0, {now.cost, now.bound}); });
     if (!plan) refuse(given, plan.error());
+    if (const auto found = allot::validate_memories(problem, *plan); found.kind != allot::memories_violation_kind::none)
+        throw std::logic_error{given.path + ": the validator found a mistake in the plan: " + found.what()};
     if (plan->unplaced != 0)
         throw no_room{given.path + ": " + to_string(plan->status) + ": " + std::to_string(plan->unplaced) + " of " +
                           std::to_string(given.buffers.size()) +

@@ -22,8 +22,8 @@ public:
 
     [[nodiscard]] input read(const json& whole) {
         at(whole, "the file");
-        only(whole, {"memories", "buffers", "together", "apart", "accesses", "own_peak", "symbols", "ranges",
-                     "operators", "durations", "copy"});
+        only(whole, {"memories", "buffers", "together", "apart", "separate", "accesses", "own_peak", "symbols",
+                     "ranges", "operators", "durations", "copy"});
         if (whole.contains("memories")) {
             made_.memories.clear();
             for (const json& each : member(whole, "memories", json::value_t::array)) add_memory(at(each, "a memory"));
@@ -34,13 +34,14 @@ public:
         else if (whole.contains("ranges")) refuse("the file has \"ranges\" without \"symbols\"");
         if (whole.contains("operators")) {
             made_.submitted.emplace();
-            for (const char* name : {"together", "apart", "accesses", "symbols", "durations"})
+            for (const char* name : {"together", "apart", "separate", "accesses", "symbols", "durations"})
                 if (whole.contains(name)) refuse("\"operators\" cannot be used with \"" + std::string{name} + "\"");
         }
         for (const json& each : member(whole, "buffers", json::value_t::array)) add_buffer(at(each, "a buffer"));
         at(whole, "the file");
         if (made_.buffers.empty()) refuse("the file contains no buffers");
-        for (const auto& [name, pairs] : {std::pair{"together", &made_.together}, std::pair{"apart", &made_.apart}})
+        for (const auto& [name, pairs] : {std::pair{"together", &made_.together}, std::pair{"apart", &made_.apart},
+                                          std::pair{"separate", &made_.separate}})
             if (whole.contains(name)) add_pairs(member(whole, name, json::value_t::array), *pairs, name);
         if (whole.contains("accesses"))
             for (const json& each : member(whole, "accesses", json::value_t::array)) add_access(at(each, "an access"));
@@ -237,6 +238,9 @@ private:
         for (const allot::plan_pair& each : made_.together)
             if (made_.memory_of[each.first] != made_.memory_of[each.second])
                 refuse("buffers of different memories cannot share an offset");
+        for (const allot::plan_pair& each : made_.separate)
+            if (made_.memory_of[each.first] == made_.memory_of[each.second])
+                refuse("\"separate\" buffers are permitted in the same memory only");
     }
 
     input_builder out_;
@@ -293,6 +297,8 @@ void write_plan(std::ostream& out, const input& given, const outcome& made) {
     for (const allot::plan_pair& each : given.together)
         whole["together"].push_back({ids[each.first], ids[each.second]});
     for (const allot::plan_pair& each : given.apart) whole["apart"].push_back({ids[each.first], ids[each.second]});
+    for (const allot::plan_pair& each : given.separate)
+        whole["separate"].push_back({ids[each.first], ids[each.second]});
     for (const allot::plan_access& each : given.accesses)
         whole["accesses"].push_back({{"buffer", ids[each.buffer]}, {"step", each.step}, {"write", each.writes}});
     if (given.own_peak) whole["own_peak"] = *given.own_peak;

@@ -3,7 +3,8 @@
 //
 //     {"memories": [{"name": "fast", "capacity": 1024}, {"name": "slow", "cost": 3}],
 //      "buffers": [{"id": "a", "size": 512, "alignment": 64, "live": [[0, 3], [5, 9]], "memories": ["fast"]}, …],
-//      "together": [["a", "b"]], "apart": [["a", "c"]], "accesses": [{"buffer": "a", "step": 0, "write": true}]}
+//      "together": [["a", "b"]], "apart": [["a", "c"]], "separate": [["b", "c"]],
+//      "accesses": [{"buffer": "a", "step": 0, "write": true}]}
 //
 // If operators run on several queues, they state the uses of the buffers instead of lifetimes:
 //

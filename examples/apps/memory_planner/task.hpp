@@ -78,6 +78,8 @@ template <class Watch>
         throw usage_error{"--moves needs several memories; give --memory for each"};
     if (chosen.moves && !is_spread(given))
         throw usage_error{given.path + " assigns buffers to memories itself; --moves cannot be used with it"};
+    if (!given.separate.empty() && given.memories.size() == 1)
+        throw usage_error{given.path + " has buffers in different memories; give --memory for each"};
     if (chosen.pages) return in_pages(given, *chosen.pages, until_stopped, watch);
     if (!is_spread(given)) return plan_input(given, until_stopped, watch);
     return chosen.moves ? spread_with_moves(given, until_stopped, watch) : spread(given, until_stopped, watch);

@@ -34,8 +34,8 @@ public:
         return plan_space{.u32 = 3 * buffers, .u64 = 4 * buffers + 1} + counts.space() + problem_part::space(problem);
     }
 
-    /// By buffer: its allowed memories as a bit mask (nonzero if the buffer has bytes), its size times its uses, and the
-    /// buffers that must be in another memory.
+    /// By buffer: its allowed memories as a bit mask (nonzero if the buffer has bytes), its size times its uses, and
+    /// the buffers that must be in another memory.
     struct buffer_facts {
         const std::uint64_t* allowed;
         const std::uint64_t* weight;

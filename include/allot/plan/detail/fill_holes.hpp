@@ -144,8 +144,8 @@ private:
             load_.add(from, until, size, in);
         });
     }
-    /// Returns whether each section of the buffer has enough free bytes, contiguous or not, and no placed buffer must be
-    /// in another memory.
+    /// Returns whether each section of the buffer has enough free bytes, contiguous or not, and no placed buffer must
+    /// be in another memory.
     [[nodiscard]] constexpr bool has_room(std::uint32_t buffer) const noexcept {
         bool has = !candidates_->is_barred(buffer, placed_);
         candidates_->where().each_size(buffer, [&](std::uint32_t from, std::uint32_t until, std::uint64_t size) {

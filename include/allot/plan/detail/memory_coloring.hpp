@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // memory_coloring: restricts the memories of each buffer such that buffers which must be separate can all have one.
 //
-//     separate {a,b} {b,c}      a: 0 1      a ──► 0        The buffer with the fewest remaining memories takes one: the
-//     memories 0 and 1          b: 0 1      b ──► 1        cheapest with room for its bytes, of equal ones the emptiest.
-//                               c: 0 1      c ──► 0        The others of its pairs lose this memory. So two memories are
-//                                                          divided without a search.
+//    separate {a,b} {b,c}   a: 0 1    a ──► 0    The buffer with the fewest remaining memories takes one: the cheapest
+//    memories 0 and 1       b: 0 1    b ──► 1    with room for its bytes, of equal ones the emptiest. The others of
+//                           c: 0 1    c ──► 0    its pairs lose this memory. So two memories are divided without a
+//                                                search.
 //
 // Among buffers with equally many memories, the order is by priority, then by time. If no memory remains for a buffer,
 // the next attempt begins with it. Without a complete attempt, such buffers keep all of their memories. Offsets are not

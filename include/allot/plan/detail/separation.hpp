@@ -49,7 +49,7 @@ public:
     [[nodiscard]] static constexpr bool counts(const memories_problem& given, const plan_pair& pair) noexcept {
         return given.buffers.buffers[pair.first].size != 0 && given.buffers.buffers[pair.second].size != 0;
     }
-    /// Returns the buffers that must be in another memory than `buffer`. A buffer of several pairs may occur repeatedly.
+    /// Returns the buffers that must be in another memory than `buffer`, one for each pair.
     [[nodiscard]] constexpr std::span<const std::uint32_t> of(std::size_t buffer) const noexcept {
         if (first_ == nullptr) return {};
         return {other_ + first_[buffer], other_ + first_[buffer + 1]};
