@@ -24,6 +24,19 @@ struct order_step {
     std::uint64_t during = 0, after = 0;
 };
 
+/// Bytes of a tensor, or of several tensors that are views of all of them.
+struct order_storage {
+    std::uint64_t size = 0;
+    bool is_present = false, is_kept = false;  // an input; an output
+    std::uint32_t producer = by_caller;
+    std::vector<std::uint32_t> users{};
+};
+/// A storage that an operator reads, and the bytes that its outputs take over if the storage ends there.
+struct order_use {
+    std::uint32_t of = 0;
+    std::uint64_t credit = 0;
+};
+
 /// A graph, prepared for the search of an order.
 class order_model {
 public:
@@ -37,7 +50,7 @@ public:
             for (const std::uint32_t each : nodes_[now].writes)
                 if (storages_[each].users.empty() && !storages_[each].is_kept)
                     nodes_[now].unread += storages_[each].size;
-        for (const storage& each : storages_)
+        for (const order_storage& each : storages_)
             if (each.is_present && (each.is_kept || !each.users.empty())) live_ += each.size;
     }
 
@@ -49,6 +62,12 @@ public:
     [[nodiscard]] std::span<const std::uint32_t> before(std::uint32_t of) const noexcept { return nodes_[of].before; }
     /// Returns the operators that one must run before.
     [[nodiscard]] std::span<const std::uint32_t> after(std::uint32_t of) const noexcept { return nodes_[of].after; }
+    /// Returns all storages.
+    [[nodiscard]] std::span<const order_storage> storages() const noexcept { return storages_; }
+    /// Returns the storages that an operator reads.
+    [[nodiscard]] std::span<const order_use> inputs(std::uint32_t of) const noexcept { return nodes_[of].reads; }
+    /// Returns the bytes that an operator writes.
+    [[nodiscard]] std::uint64_t written(std::uint32_t of) const noexcept { return nodes_[of].written; }
     /// Returns 0, 1, 2, …
     [[nodiscard]] std::vector<std::uint32_t> given_order() const {
         std::vector<std::uint32_t> made(nodes_.size());
@@ -59,7 +78,7 @@ public:
     [[nodiscard]] std::uint64_t least(std::uint32_t of) const noexcept {
         const node& each = nodes_[of];
         std::uint64_t sum = each.written, credit = 0;
-        for (const use& in : each.reads) {
+        for (const order_use& in : each.reads) {
             sum += storages_[in.of].size;
             credit += in.credit;
         }
@@ -70,8 +89,8 @@ public:
     [[nodiscard]] order_step try_next(std::uint32_t next, std::uint64_t live, IsDone is_done) const noexcept {
         const node& each = nodes_[next];
         std::uint64_t freed = each.unread, credit = 0;
-        for (const use& in : each.reads) {
-            const storage& of = storages_[in.of];
+        for (const order_use& in : each.reads) {
+            const order_storage& of = storages_[in.of];
             const auto has_run = [&](std::uint32_t user) { return user == next || is_done(user); };
             if (of.is_kept || !std::ranges::all_of(of.users, has_run)) continue;
             freed += of.size;
@@ -93,19 +112,10 @@ public:
     }
 
 private:
-    struct use {
-        std::uint32_t of = 0;      // storage
-        std::uint64_t credit = 0;  // bytes that outputs take over if the storage ends here
-    };
     struct node {
-        std::vector<use> reads;
+        std::vector<order_use> reads;
         std::vector<std::uint32_t> writes, before, after;
         std::uint64_t written = 0, unread = 0;
-    };
-    struct storage {
-        std::uint64_t size = 0;
-        bool is_present = false, is_kept = false;  // an input; an output
-        std::vector<std::uint32_t> users;
     };
 
     void make_storages(const operator_graph& graph, const std::vector<std::uint32_t>& producer) {
@@ -126,12 +136,14 @@ private:
         for (std::uint32_t i = 0; i != same.size(); ++i)
             if (same[i] == i) {
                 number[i] = static_cast<std::uint32_t>(storages_.size());
-                storages_.push_back({graph.tensors[i].size, graph.tensors[i].is_input, false, {}});
+                storages_.push_back({.size = graph.tensors[i].size, .is_present = graph.tensors[i].is_input});
             }
         for (std::uint32_t i = 0; i != same.size(); ++i) {
             storage_of_[i] = number[same[i]];
             if (graph.tensors[i].is_output) storages_[storage_of_[i]].is_kept = true;
-            if (same[i] == i && producer[i] != by_caller) nodes_[producer[i]].writes.push_back(storage_of_[i]);
+            if (same[i] != i || producer[i] == by_caller) continue;
+            nodes_[producer[i]].writes.push_back(storage_of_[i]);
+            storages_[storage_of_[i]].producer = producer[i];
         }
     }
     void add_operator(const operator_graph& graph, const std::vector<std::uint32_t>& producer, std::uint32_t now) {
@@ -153,13 +165,13 @@ private:
         const bool is_output = reads(graph, producer[alias.part], alias.whole);
         const std::uint32_t in = is_output ? alias.whole : alias.part, out = is_output ? alias.part : alias.whole;
         if (storage_of_[in] == storage_of_[out]) return;
-        for (use& each : nodes_[producer[out]].reads)
+        for (order_use& each : nodes_[producer[out]].reads)
             if (each.of == storage_of_[in]) each.credit += std::min(graph.tensors[in].size, graph.tensors[out].size);
     }
 
     std::vector<node> nodes_;
     std::vector<std::uint32_t> storage_of_;  // by tensor
-    std::vector<storage> storages_;
+    std::vector<order_storage> storages_;
     std::uint64_t live_ = 0;
 };
 

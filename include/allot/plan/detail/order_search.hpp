@@ -5,12 +5,12 @@
 //     part  ──► rules: given, most freed, newest ──► a beam of states ──► states by their peak, up to the effort
 //
 // A state is the set of operators of a part that have run, in bits. Parts are searched from the highest peak down. The
-// peak of a part that is optimal is a limit that other parts need not stay below.
+// peak of a part that is optimal is a limit that other parts need not stay below, and so is a lower bound.
 //
 // Complexity: see order_operators.hpp. Not synchronized.
 #pragma once
 
-#include <allot/plan/detail/order_model.hpp>
+#include <allot/plan/detail/order_bound.hpp>
 
 #include <cstddef>
 #include <limits>
@@ -87,8 +87,8 @@ public:
 
     [[nodiscard]] const std::vector<std::uint32_t>& order() const noexcept { return order_; }
 
-    /// Improves the order. Returns whether it is optimal.
-    [[nodiscard]] bool run() {
+    /// Improves the order. Returns a lower bound on the peak of every order.
+    [[nodiscard]] std::uint64_t run() {
         divide();
         for (order_part& part : parts_) {
             follow_rule(part, false);
@@ -97,13 +97,15 @@ public:
         std::ranges::stable_sort(parts_, [](const order_part& a, const order_part& b) { return a.peak > b.peak; });
         std::uint64_t floor = model_.live();
         for (std::uint32_t i = 0; i != model_.size(); ++i) floor = std::max(floor, model_.least(i));
-        bool is_optimal = true;
+        std::uint64_t bound = floor, flow = 0;
         for (order_part& part : parts_) {
             if (part.peak > floor) follow_beam(part, floor);
-            if (part.peak > floor && !search(part, floor)) is_optimal = false;
+            if (part.peak > bound) raise_bound(part, bound, flow);
+            if (part.peak > std::max(floor, bound) && search(part, std::max(floor, bound)))
+                bound = std::max(bound, part.peak);
             floor = std::max(floor, part.peak);
         }
-        return is_optimal;
+        return bound;
     }
 
 private:
@@ -139,19 +141,45 @@ private:
             part.peak = run_part(part, std::span{order_}.subspan(part.begin, part.size()), live);
         }
     }
-    /// Returns the most live bytes of an order of a part. `live` becomes the live bytes after it.
-    [[nodiscard]] std::uint64_t run_part(const order_part& part, std::span<const std::uint32_t> order,
-                                         std::uint64_t& live) const {
+    /// Returns the most live bytes of an order of a part. `live` becomes the live bytes after it. Calls
+    /// `see(operator, live bytes)` for each step.
+    template <class See>
+    std::uint64_t run_part(const order_part& part, std::span<const std::uint32_t> order, std::uint64_t& live,
+                           See see) const {
         std::vector<bool> done(part.size());
         std::uint64_t peak = 0;
         for (const std::uint32_t next : order) {
             const order_step now = model_.try_next(
                 next, live, [&](std::uint32_t i) { return i < part.begin || (i < part.end && done[i - part.begin]); });
             peak = std::max(peak, now.during);
+            see(next, now.during);
             live = now.after;
             done[next - part.begin] = true;
         }
         return peak;
+    }
+    [[nodiscard]] std::uint64_t run_part(const order_part& part, std::span<const std::uint32_t> order,
+                                         std::uint64_t& live) const {
+        return run_part(part, order, live, [](std::uint32_t, std::uint64_t) {});
+    }
+    /// Raises a lower bound on the peak by the least live bytes at operators of a part, those with the most live bytes
+    /// in the current order first. `flow` is the work of all calls.
+    void raise_bound(const order_part& part, std::uint64_t& bound, std::uint64_t& flow) const {
+        constexpr std::uint64_t visits_a_try = 64;
+        struct live_at {
+            std::uint32_t which;
+            std::uint64_t bytes;
+        };
+        std::vector<live_at> all;
+        std::uint64_t live = part.live;
+        run_part(part, std::span{order_}.subspan(part.begin, part.size()), live,
+                 [&](std::uint32_t which, std::uint64_t bytes) { all.push_back({which, bytes}); });
+        std::ranges::stable_sort(all, [](const live_at& a, const live_at& b) { return a.bytes > b.bytes; });
+        order_bound least{model_, part.begin, part.end};
+        for (const live_at& each : all) {
+            if (each.bytes <= bound || flow / visits_a_try >= effort_) break;
+            bound = std::max(bound, least.at(each.which, flow));
+        }
     }
     /// Takes an order of a part if it is better.
     void offer(order_part& part, std::span<const std::uint32_t> order) {
