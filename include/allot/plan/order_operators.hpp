@@ -2,8 +2,8 @@
 // order_operators: selects an order of the operators of a graph with few live bytes.
 //
 //     const allot::operator_order chosen = allot::order_operators(graph);
-//     chosen.order;                                    // operator 0, 2, 1, …
-//     chosen.peak; chosen.bound;                       // the most live bytes of a step; no order has fewer than `bound`
+//     chosen.order;                                  // operator 0, 2, 1, …
+//     chosen.peak; chosen.bound;                     // the most live bytes of a step; no order has fewer than `bound`
 //
 //              ┌─► b: 90 ─► c: 10 ─┐                   a b d c e f      b and d are live together
 //     a: 10 ───┤                   ├─► f               a b c d e f      only c, which is small, is live beside d

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 // order_bound: the least live bytes at an operator in all orders, as a minimum cut.
 //
-//     When operator v runs, the operators that have run are a set that contains all that v depends on, none that depends
-//     on v, and with each operator all that it depends on. A tensor is live if its operator is in the set and a reader is
-//     not. The set with the fewest live bytes is a minimum cut between the set and the rest:
+//     When operator v runs, the operators that have run are a set that contains all that v depends on, none that
+//     depends on v, and with each operator all that it depends on. A tensor is live if its operator is in the set and
+//     a reader is not. The set with the fewest live bytes is a minimum cut between the set and the rest:
 //
-//         operator ──size──► tensor ──∞──► reader            the cut separates operator and tensor, if a reader is outside
-//         reader ──∞──► operator                             no reader is inside without the operator
-//         operator ──size──► outside                         the tensor is an output of the graph
+//         operator ──size──► tensor ──∞──► reader         the cut separates operator and tensor, if a reader is outside
+//         reader ──∞──► operator                          no reader is inside without the operator
+//         operator ──size──► outside                      the tensor is an output of the graph
 //
 //     So no order has fewer live bytes at v, and the maximum over the operators is a lower bound on the peak.
 //
-// Bytes that the outputs of v may take over from an input are live twice only if another reader of it is outside. If all
-// inputs together can give more than the outputs take, all of that counts as taken over.
+// Bytes that the outputs of v may take over from an input are live twice only if another reader of it is outside. If
+// all inputs together can give more than the outputs take, all of that counts as taken over.
 //
 // Source: Dinic, Algorithm for solution of a problem of maximum flow in networks with power estimation, Soviet
 // Mathematics Doklady 11, 1970.
