@@ -647,6 +647,8 @@ step 6 Flatten 6 -> 7
         first = json.loads(self.run_it("--json", "--order", "--out", str(out), path).stdout)
         again = json.loads(self.run_it("--json", str(out)).stdout)
         self.assertEqual((first["peak"], first["given_bound"]), (again["peak"], 2700))
+        self.assertEqual((first["order_bound"], "order_bound" in again), (first["peak"], False))
+        self.assertIn(f"; every order needs {first['peak']:,} bytes or more; ", self.run_it("--order", path).stdout)
         steps = [[line.split(" ", 2)[2] for line in text.splitlines() if line.startswith("step")]
                  for text in (out.read_text(), self.NETWORK)]
         self.assertNotEqual(*steps)
@@ -674,7 +676,8 @@ step 4 Conv 1 4 -> 5
         self.assertEqual(self.peaks(self.TWICE, "--recompute", "10"), 500 + 20 + 600)  # 510 bytes are above 10 %
         out = self.folder / "out.network"
         path = self.file("two.network", self.TWICE)
-        told = json.loads(self.run_it("--json", "--recompute", "30", "--out", str(out), path).stdout)
+        told = json.loads(self.run_it("--json", "--order", "--recompute", "30", "--out", str(out), path).stdout)
+        self.assertNotIn("order_bound", told)  # with repeated operators, fewer bytes may suffice
         self.assertEqual((told["peak"], told["given_bound"], told["buffers"]), (10 + 20 + 600, 1120, 7))
         again = json.loads(self.run_it("--json", str(out)).stdout)
         self.assertEqual(again["peak"], told["peak"])

@@ -193,8 +193,10 @@ struct transformed_network {
             net = demo::network_reader{path}.read(text);
         };
         if (chosen.order)
-            replace([](const allot::operator_graph& graph) {
-                return in_order(graph, allot::order_operators(graph).order);
+            replace([&](const allot::operator_graph& graph) {
+                const allot::operator_order best = allot::order_operators(graph);
+                if (!chosen.recompute) order_bound = best.bound;
+                return in_order(graph, best.order);
             });
         if (chosen.recompute)
             replace([&](const allot::operator_graph& graph) {
@@ -204,7 +206,8 @@ struct transformed_network {
                 return allot::recompute_tensors(graph, costs, sum / 100 * *chosen.recompute);
             });
     }
-    std::uint64_t given_bound = 0;  // lower bound of the given order
+    std::uint64_t given_bound = 0;               // lower bound of the given order
+    std::optional<std::uint64_t> order_bound{};  // lower bound of all orders
 };
 
 /// Returns the buffers of a network with the order, the repetitions and the sharing that the options select.
@@ -217,6 +220,7 @@ struct transformed_network {
 
     input made = input_of(changed->net, path);
     made.given_bound = changed->given_bound;
+    made.order_bound = changed->order_bound;
     made.network = changed->text;
     made.buffers = std::move(shared.buffers);
     made.together = std::move(shared.together);

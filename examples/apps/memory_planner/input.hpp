@@ -84,6 +84,7 @@ struct input {
     std::optional<step_times> times;                // if --moves looks for the least time
     std::optional<std::uint64_t> own_peak;          // bytes of the plan in the file
     std::optional<std::uint64_t> given_bound;       // bytes that the given order needs if no tensors share bytes
+    std::optional<std::uint64_t> order_bound;       // bytes that every order of the operators needs
     std::vector<std::uint64_t> shift;               // by buffer, or empty: bytes before the tensor in its buffer
     std::string network;                            // the network in the order of the plan
     std::function<std::string(const std::vector<std::uint64_t>&)> run;  // runs a graph; returns the mistake, or ""

@@ -90,6 +90,7 @@ inline void write_line(std::ostream& out, const input& given, const outcome& mad
     if (made.moves) out << "; without moves " << bytes(made.moves->whole_cost);
     if (given.given_bound)
         out << "; the given order without shared bytes needs " << bytes(*given.given_bound) << " bytes";
+    if (given.order_bound) out << "; every order needs " << bytes(*given.order_bound) << " bytes or more";
     if (given.own_peak) out << "; the plan in the file has " << bytes(*given.own_peak) << " bytes";
     out << "; " << demo::fixed(made.seconds, 2) << " s\n";
 }
@@ -132,6 +133,7 @@ void write_json(std::ostream& out, const input& given, const outcome& made, More
     }
     if (given.own_peak) out << ", \"own_peak\": " << *given.own_peak;
     if (given.given_bound) out << ", \"given_bound\": " << *given.given_bound;
+    if (given.order_bound) out << ", \"order_bound\": " << *given.order_bound;
     out << ", \"memories\": [";
     for (std::size_t m = 0; m != given.memories.size(); ++m) {
         out << (m == 0 ? "" : ", ") << "{\"name\": " << demo::quoted(given.memories[m].name) << ", \"capacity\": ";
