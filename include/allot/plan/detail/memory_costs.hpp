@@ -12,7 +12,7 @@
 // Thread safety: not synchronized.
 #pragma once
 
-#include <allot/plan/bound.hpp>
+#include <allot/plan/detail/crowded_steps.hpp>
 #include <allot/plan/detail/least_loss.hpp>
 #include <allot/plan/detail/loads.hpp>
 #include <allot/plan/detail/merge.hpp>
@@ -126,22 +126,10 @@ public:
     }
 
     /// Returns whether the buffers that live at one step exceed all memories, or exceed the one memory that they all
-    /// must live in, and stores that step. Each buffer counts with its size rounded up to its alignment, because no
-    /// buffer may be split between memories.
+    /// must live in, and stores that step.
     [[nodiscard]] constexpr bool is_crowded(std::int64_t& step, plan_workspace scratch) const noexcept {
-        std::uint32_t* const starts = scratch.cut_u32(lives());
-        std::uint32_t* const ends = scratch.cut_u32(lives());
-        std::uint32_t* const sorted = scratch.cut_u32(lives());
-        const lifetime_sweep sweep{merged_->problem, starts, ends, sorted};
-        std::uint64_t least_align = memories()[0].align, alignments = 0;
-        for (const plan_memory& memory : memories()) least_align = std::min(least_align, memory.align);
-        for (std::size_t i = 0; i != count(); ++i) alignments |= std::max(buffers_[i].align, least_align);
-        for (; alignments != 0; alignments &= alignments - 1)
-            for (std::size_t m = 0; m <= memories().size(); ++m)
-                if (const std::uint64_t mask = m == memories().size() ? ~std::uint64_t{0} : bit(m);
-                    are_crowded(mask, {alignment_of(alignments), least_align}, sweep, step))
-                    return true;
-        return false;
+        const crowded_steps crowded{merged_->problem, sizes_, memories(), allowed_, scratch};
+        return crowded.find(step);
     }
 
     static constexpr std::uint64_t bit(std::size_t memory) noexcept { return std::uint64_t{1} << memory; }
@@ -209,7 +197,6 @@ private:
     [[nodiscard]] static constexpr std::size_t most_sections(const plan_problem& problem) noexcept {
         return most_lives(problem) + problem.apart.size();
     }
-    [[nodiscard]] constexpr std::size_t lives() const noexcept { return count() + merged_->problem.revivals.size(); }
     [[nodiscard]] constexpr std::size_t original(std::size_t merged) const noexcept {
         std::size_t given = 0;
         while ((*merged_)[given] != merged) ++given;
@@ -388,39 +375,6 @@ private:
         for (const plan_revival& each : given_->buffers.revivals)
             meets = meets || (each.buffer == given && each.live.overlaps(live));
         return meets;
-    }
-
-    // ---- crowded steps ---------------------------------------------------------------------------------------------
-
-    struct least_alignments {
-        std::uint64_t of_buffers, of_memories;
-    };
-
-    /// Returns whether the buffers that only the memories of `mask` may hold, and that have at least the alignment
-    /// `align.of_buffers`, exceed these memories at one step.
-    [[nodiscard]] constexpr bool are_crowded(std::uint64_t mask, least_alignments align, const lifetime_sweep& sweep,
-                                             std::int64_t& step) const noexcept {
-        std::uint64_t room = 0, here = 0, sum = 0;
-        for (std::size_t k = 0; k != memories().size(); ++k)
-            if ((mask >> k & 1) != 0 &&
-                (!checked_align_up(memories()[k].capacity, align.of_buffers, here) || !checked_add(room, here, room)))
-                return false;
-        const auto size_of = [&](std::size_t life) {
-            const std::size_t i = sweep.buffer(life);
-            const bool counts = std::max(buffers_[i].align, align.of_memories) >= align.of_buffers &&
-                                allowed_[i] != 0 && (allowed_[i] & ~mask) == 0;
-            // The sum does not wrap, because the buffer fits a memory.
-            return counts ? align_up(sizes_.of_life(merged_->problem, life), align.of_buffers) : 0;
-        };
-        bool crowded = false;
-        sweep.run(
-            [&](std::size_t life, std::int64_t now) {
-                crowded = !checked_add(sum, size_of(life), sum) || sum > room;
-                if (crowded) step = now;
-                return !crowded;
-            },
-            [&](std::size_t life) { sum -= size_of(life); });
-        return crowded;
     }
 
     const merged_problem* merged_;
