@@ -22,17 +22,21 @@
 //
 // Exhaustive choice: the planner tries each choice of memories if there are at most 64 buffers, each fits
 // an allowed memory, and the number of choices is at most half of the effort and at most 75,000. The result is then
-// optimal or proved infeasible, unless the search exceeds that effort.
+// optimal or proved infeasible, unless the search exceeds that effort. With pairs of `separate` buffers, which exclude
+// many choices, the planner tries them with that effort in any case.
 //
 // Otherwise, the planner fills one memory after the other. With two memories, each choice accounts for all
 // consequences. With more, each memory is filled as if the next slower one had room for the rest. If that memory lacks
 // room, the planner repeats the plan several times with the resulting costs, and returns the best plan.
 //
+// With pairs of `separate` buffers, the memories of each buffer are first restricted by a coloring of the graph of the
+// pairs, which satisfies all of them. Rounds with and without this restriction take turns.
+//
 // The result is deterministic: the same input yields the same plan on every machine, at run time and in constant
 // expressions.
 //
 // When to use: memories differ in speed, and each buffer stays in one of them. An example is a microcontroller with
-// tightly coupled memory and external RAM.
+// tightly coupled memory and external RAM. Also for banks with one port each, between which operands are divided.
 // When not to use: there is one memory (plan.hpp), or copies between the memories pay off (moves.hpp).
 //
 // Complexity: for each memory, the time of a greedy plan and O(n log n), plus the work that `effort` allows. With up to
