@@ -2,8 +2,8 @@
 // crowded_steps: proof that not all buffers can have a memory, from the bytes that live at one step.
 //
 //     all memories        ██████████████      Each buffer counts with its size rounded up to its alignment, because no
-//     live at the step    ███████████████▒    buffer may be split between memories. The same holds for one memory and the
-//                                             buffers that no other may hold, and for the buffers of at least an
+//     live at the step    ███████████████▒    buffer may be split between memories. The same holds for one memory and
+//                                             the buffers that no other may hold, and for the buffers of at least an
 //                                             alignment.
 //
 // Complexity: O(n log n) for each alignment and memory. Memory: 12 bytes a lifetime, of the caller.
