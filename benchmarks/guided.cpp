@@ -2,11 +2,13 @@
 // Recorded steps of PyTorch on guided allocators and on best fit: guided_benchmark FILE.alev.xz...
 //
 // For the third step of each phase: the bytes that a guided allocator and best fit alone need for it, over the maximum
-// of live bytes. First the step is played as it was recorded. Then one request of ten has another size (half to one and
-// a half), is missing, or comes after the next one; or any of these. Each row has 20 runs of three such passes.
+// of live bytes. First the step is played as it was recorded. Then one request of ten has another size (half to twice),
+// is missing, comes after the next one, or has a short-lived one behind it; or any of these. Each row has 20 runs of
+// three such passes.
 #include "recorded_passes.hpp"
 
 #include <allot/allot.hpp>
+#include <allot/host/pages.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -17,7 +19,8 @@ namespace {
 using namespace benchmarks;
 
 constexpr allot::best_fit_options beside{.store = allot::node_store::side_table, .granule = unit};
-using arena = allot::arena<allot::host::heap, allot::best_fit<beside>>;  // no byte of it is touched
+// No byte of it is touched, and its base has the alignment of the room.
+using arena = allot::arena<allot::host::pages<>, allot::best_fit<beside>>;
 
 /// Plays calls on an allocator. `begin()` is called for each pass. Returns the end of the highest block in front of
 /// byte `room` of the memory, and adds the bytes behind it up to the end of the highest one there.
@@ -93,8 +96,8 @@ void compare(const char* name, const recorded_pass& pass) {
     std::printf(
         "| passes | best fit | most | changes = 10 | most | runs above best fit | changes = 0 | most | above |\n");
     std::printf("|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
-    static constexpr const char* names[] = {"equal", "other sizes", "missing", "other order", "any of these"};
-    for (int how = 0; how != 5; ++how) {
+    static constexpr const char* names[] = {"equal", "other sizes", "missing", "other order", "more", "any of these"};
+    for (int how = 0; how != 6; ++how) {
         row alone, careful, greedy;
         int above = 0, greedy_above = 0;
         const int count = how == 0 ? 1 : runs;

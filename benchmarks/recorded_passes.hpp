@@ -83,7 +83,7 @@ inline std::vector<recorded_pass> passes_in(const std::string& file) {
 }
 
 /// How passes differ from the recording.
-enum class change : unsigned char { nothing, size, missing, order, mixed };
+enum class change : unsigned char { nothing, size, missing, order, more, mixed };
 
 /// A request or a deallocation of several passes. A block has a number of its own.
 struct played_call {
@@ -114,13 +114,21 @@ inline played_passes played(const recorded_pass& pass, int times, change how, un
         live -= sizes[block];
         block = none;
     };
+    const auto request = [&](std::uint64_t size, const allot::pass_request& wanted) {
+        const std::uint32_t block = made.blocks++;
+        made.calls.push_back({kind::request, block, size, wanted.align, wanted.until == allot::lives_on});
+        live += sizes[block] = allot::align_up<std::uint64_t>(size, unit);
+        made.bound = std::max(made.bound, live);
+        return block;
+    };
     for (int i = 0; i != times; ++i) {
         made.calls.push_back({});
+        std::uint32_t more = none;  // a block that the recording does not have
         std::vector<std::uint32_t> now(pass.requests.size(), none);
         std::vector<pass_call> calls = pass.calls;
         std::vector<change> changes(pass.requests.size(), change::nothing);
         for (change& each : changes)
-            if (random() % 100 < percent) each = how == change::mixed ? static_cast<change>(1 + random() % 3) : how;
+            if (random() % 100 < percent) each = how == change::mixed ? static_cast<change>(1 + random() % 4) : how;
         for (std::size_t c = 0; c + 1 < calls.size(); ++c)
             if (!calls[c].is_deallocation && !calls[c + 1].is_deallocation &&
                 changes[calls[c].request] == change::order) {
@@ -135,12 +143,14 @@ inline played_passes played(const recorded_pass& pass, int times, change how, un
             const allot::pass_request& wanted = pass.requests[call.request];
             if (changes[call.request] == change::missing) continue;
             std::uint64_t size = wanted.size;
-            if (changes[call.request] == change::size) size = size / 2 + random() % size + 1;
-            const std::uint32_t block = now[call.request] = made.blocks++;
-            made.calls.push_back({kind::request, block, size, wanted.align, wanted.until == allot::lives_on});
-            live += sizes[block] = allot::align_up<std::uint64_t>(size, unit);
-            made.bound = std::max(made.bound, live);
+            if (changes[call.request] == change::size) size = size / 2 + random() % (size + size / 2 + 1) + 1;
+            now[call.request] = request(size, wanted);
+            if (more != none && random() % 2 == 0) free(more);
+            if (changes[call.request] == change::more && more == none)
+                more =
+                    request(pass.requests[random() % pass.requests.size()].size, {.align = wanted.align, .until = 0});
         }
+        free(more);
         for (std::uint32_t& block : last) free(block);  // those that the program did not free in time
         for (std::uint32_t r = 0; r != now.size(); ++r)
             if (pass.requests[r].until == allot::lives_on) free(now[r]);

@@ -288,6 +288,7 @@ using allot::guarded;
 using allot::guarded_mark;
 using allot::guide;
 using allot::guide_options;
+using allot::guide_rule;
 using allot::guide_slot;
 using allot::guided;
 using allot::guided_counters;

@@ -14,17 +14,19 @@
 //              └─ request 17 of the guide: offset 4096
 //
 // A request that is the next one of the guide takes its place: a comparison and an addition, as in a bump. A request or
-// a deallocation that is not the expected one begins a loose part of the pass: best fit places the requests in the
-// bytes that are free. A request is matched with one of the guide near by, by its size, the deallocations before it,
+// a deallocation that is not the expected one begins a loose part of the pass: best fit, or first fit if the guide says
+// so, places the requests in the bytes that are free. A request is matched with one of the guide near by, by its size, the deallocations before it,
 // and its key if it has one. The guide is followed again when all live blocks of the room are blocks of the guide at
 // their places, and at the latest in a pass that begins so. The allocator serves requests that do not fit in the room,
-// and those whose blocks live on.
+// and those whose blocks live on, unless `guide::holds_all`.
 //
 // With a key, a request also takes the place of a larger one with the same key.
 //
 // Memory: for equal passes, the room needs `guide::peak` bytes, which is at most what best fit needs. If no block of
-// the guide is pinned, and each pass begins with an empty room, all offsets are those of best fit alone, for all
-// requests. If blocks are pinned, changed passes can need more bytes than best fit alone: `guide_options::changes`.
+// the guide is pinned, and it holds all blocks, all offsets are those of its rule alone, for all requests. (Blocks that
+// the next pass frees can be at another place of best fit, because it depends on the order of earlier calls.) If blocks
+// are pinned, or the rule is first fit, changed passes can need more bytes than best fit alone:
+// `guide_options::changes`.
 //
 // A pass that differed from its guide is recorded. `take_recording` returns it when the pass after it is over, and
 // `make_guide` makes a new guide of it, in any thread. Each phase of a program, such as the prefill and the decoding of
@@ -35,7 +37,7 @@
 // an arena with best_fit).
 //
 // Complexity: O(1) for a request and a deallocation in step. The first other one is O(calls of the pass), and the next
-// ones are those of best_fit. `begin_pass` is O(slots), and O(slots * blocks) if blocks live that are older than a
+// ones are those of best_fit, and O(live blocks) by first fit. `begin_pass` is O(slots), and O(slots * blocks) if blocks live that are older than a
 // pass.
 // Memory: one block of `room.size` bytes of the allocator; on the heap, the guides, 50 bytes for each slot, and 40 for
 // each recorded request.

@@ -51,15 +51,24 @@ struct guide_slot {
     friend constexpr bool operator==(const guide_slot&, const guide_slot&) = default;
 };
 
+/// The hole that a request takes if it has no pinned place.
+enum class guide_rule : std::uint8_t {
+    best_fit,   ///< The smallest one that fits.
+    first_fit,  ///< The one at the lowest offset.
+};
+
 /// The places of the requests of a pass. `make_guide` creates it.
 struct guide {
     std::vector<guide_slot> slots{};  ///< The place of each request.
     /// The calls of the pass in order: 2 * slot for a request, 2 * slot + 1 for a deallocation.
     std::vector<std::uint32_t> calls{};
-    std::uint64_t peak = 0;           ///< Bytes that the pass needs.
-    std::uint64_t align = 1;          ///< Alignment of the room's base in bytes.
-    std::uint64_t bound = 0;          ///< No layout of the pass needs fewer bytes.
-    std::uint64_t best_fit_peak = 0;  ///< Bytes that best fit needs.
+    std::uint64_t peak = 0;                  ///< Bytes that the pass needs.
+    std::uint64_t align = 1;                 ///< Alignment of the room's base in bytes.
+    std::uint64_t bound = 0;                 ///< No layout of the pass needs fewer bytes.
+    std::uint64_t best_fit_peak = 0;         ///< Bytes that best fit needs.
+    guide_rule rule = guide_rule::best_fit;  ///< Serves requests without a pinned place in passes that differ.
+    /// Whether blocks that live on are in the room, too. They have no place: the rule serves their requests.
+    bool holds_all = false;
     /// Compares all members.
     friend bool operator==(const guide&, const guide&) = default;
 };

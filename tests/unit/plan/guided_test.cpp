@@ -99,6 +99,31 @@ program changed(const program& of, generator& source, std::size_t percent) {
     return made;
 }
 
+/// A pass without one of eight deallocations, if `kind` is not 0.
+program without_some_deallocations(program of, generator& source, int kind) {
+    std::erase_if(of, [&](const call& each) { return each.is_deallocation && kind != 0 && below(source, 8) == 0; });
+    return of;
+}
+
+/// Blocks at the lowest offsets that are free, in granules of 16 bytes.
+class first_fit {
+public:
+    std::size_t take(std::size_t size, std::size_t align) {
+        const std::size_t bytes = (size + 15) / 16 * 16, step = align < 16 ? 16 : align;
+        std::size_t at = 0;
+        for (const auto& [from, end] : live_) {
+            if (at + bytes <= from) break;
+            if (at < end) at = (end + step - 1) / step * step;
+        }
+        live_[at] = at + bytes;
+        return at;
+    }
+    void free(std::size_t at) { live_.erase(at); }
+
+private:
+    std::map<std::size_t, std::size_t> live_;  // offset, end
+};
+
 /// Plays programs on a guided allocator, and checks that blocks do not overlap and keep their bytes.
 template <class Memory>
 class player {
@@ -250,50 +275,77 @@ TEST_CASE("guided: changed passes do not overlap, keep their bytes, and are reco
     }
 }
 
-TEST_CASE("guided: without pinned blocks all offsets are those of best fit, also of changed passes") {
+TEST_CASE(
+    "guided: without pinned blocks all offsets are those of the rule, also of changed passes and of blocks that live "
+    "on") {
     using alone = allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table, .granule = 16}>;
     generator source{4};
-    int unpinned = 0;
-    std::uint64_t divergences = 0;
-    for (int n = 0; n != 40; ++n) {
-        const program pass = random_pass(source, 5 + below(source, 60), 0);
+    int of_best_fit = 0, of_first_fit = 0;
+    std::uint64_t divergences = 0, in_step = 0;
+    for (int n = 0; n != 400; ++n) {
+        const std::size_t count = 5 + below(source, 60), carried = n % 4 == 3 ? below(source, count / 2) : 0;
+        const program pass = without_some_deallocations(random_pass(source, count, carried), source, n % 3);
         // Without trials no block is pinned, and with rehearsals the plan is refused if it is ever above best fit.
-        const auto made = allot::make_guide(seen_in(pass), {.plan = {.effort = 0}, .changes = 30, .trials = 0});
+        const auto made = allot::make_guide(
+            seen_in(pass), {.plan = {.effort = 0}, .changes = 30, .trials = 0, .rehearsals = n % 2 == 0 ? 30U : 3U});
         REQUIRE(made);
+        REQUIRE(made->holds_all);
         if (std::any_of(made->slots.begin(), made->slots.end(), [](const auto& slot) { return slot.is_pinned; }))
             continue;
-        ++unpinned;
+        const bool is_first_fit = made->rule == allot::guide_rule::first_fit;
+        if (!is_first_fit && carried != 0) continue;  // the order of earlier calls matters to best fit
+        ++(is_first_fit ? of_first_fit : of_best_fit);
         guided memory = with_room();
         REQUIRE(memory.use_guide(*made));
         alone strategy;
         REQUIRE(strategy.insert({0, memory.room().size}));
+        first_fit lowest;
+        struct served {
+            guided::block_type block{};
+            allot::allocation_of<alone> expected{};
+        };
+        const auto release = [&](const served& each) {
+            memory.deallocate(each.block);
+            if (is_first_fit) lowest.free(each.expected.where.offset);
+            else strategy.deallocate(each.expected);
+        };
+        std::vector<served> old;  // of earlier passes
+        std::map<std::size_t, served> held, last;
         for (int i = 0; i != 6; ++i) {
+            if (i % 2 == 0)
+                for (const served& each : std::exchange(old, {})) release(each);
+            for (auto& [request, each] : last) old.push_back(each);
+            last = std::exchange(held, {});
             memory.begin_pass();
             const program calls = i % 3 == 0 ? pass : changed(pass, source, 10);
-            std::map<std::size_t, guided::block_type> held;
-            std::map<std::size_t, allot::allocation_of<alone>> expected;
             for (const call& each : calls) {
                 if (each.is_deallocation) {
-                    if (held.count(each.request) == 0) continue;
-                    memory.deallocate(held[each.request]);
-                    strategy.deallocate(expected[each.request]);
-                    held.erase(each.request);
+                    auto& among = each.of_last_pass ? last : held;
+                    const auto found = among.find(each.request);
+                    if (found == among.end()) continue;
+                    release(found->second);
+                    among.erase(found);
                     continue;
                 }
-                held[each.request] = memory.allocate({each.size, each.align});
-                expected[each.request] = strategy.allocate({each.size, each.align});
-                REQUIRE(offset(memory, static_cast<std::byte*>(held[each.request].address)) ==
-                        static_cast<std::ptrdiff_t>(expected[each.request].where.offset));
+                served& now = held[each.request];
+                now.block = memory.allocate({each.size, each.align});
+                if (is_first_fit) now.expected.where = {lowest.take(each.size, each.align), each.size};
+                else now.expected = strategy.allocate({each.size, each.align});
+                REQUIRE(offset(memory, static_cast<std::byte*>(now.block.address)) ==
+                        static_cast<std::ptrdiff_t>(now.expected.where.offset));
             }
-            for (auto& [request, block] : held) {
-                memory.deallocate(block);
-                strategy.deallocate(expected[request]);
-            }
+            in_step += memory.is_in_step();
         }
+        for (auto* const all : {&held, &last})
+            for (auto& [request, each] : *all) old.push_back(each);
+        for (const served& each : old) release(each);
         divergences += memory.counters().divergences;
+        CHECK(memory.counters().outside == 0);
     }
-    CHECK(divergences > 100);
-    CHECK(unpinned > 20);
+    CHECK(divergences > 500);
+    CHECK(in_step > 100);
+    CHECK(of_best_fit > 100);
+    CHECK(of_first_fit > 5);
 }
 
 TEST_CASE("guided: matching resumes within a pass") {

@@ -6,7 +6,9 @@
 //     in step    all calls of the pass were those of the guide. A request is the next call of the guide, and gets the
 //                offset of its slot. Best fit is not used, and has no records.
 //     loose      best fit has a record for each live block. A request is matched with a slot near the last match. If it
-//                is pinned, it gets its place, and otherwise that of best fit.
+//                is pinned, it gets its place, and otherwise that of the guide's rule.
+//
+// `guide::rule` is best fit or first fit. Both take holes from one table, a `best_fit`.
 //
 // `diverge` leaves the step: it repeats the calls of the pass on best fit. `resume` returns to it as soon as each live
 // block is one that is live in the guide, at its place. A block that the guide does not expect is a stranger: it has a
@@ -61,7 +63,7 @@ public:
         if (by != guide_ || !carry_over()) adopt(by);
         call_ = logged_call_ = 0;
         cursor_.rewind();
-        const bool was_in_step = std::exchange(in_step_, guide_ != nullptr && !overlaps_residents());
+        const bool was_in_step = std::exchange(in_step_, guide_ != nullptr && can_begin_in_step());
         if (was_in_step && !in_step_) repeat();
         return true;
     }
@@ -86,11 +88,15 @@ public:
             const guide_slot& slot = slots_[index];
             if ((call & 1U) == 0 && slot.key == key && slot.align >= wanted.align &&
                 (slot.size == wanted.size || (key != 0 && slot.size > wanted.size && wanted.size != 0))) [[likely]] {
-                ++call_;
-                if (!slot.is_planned) [[unlikely]]
+                if (slot.is_planned) [[likely]] {
+                    ++call_;
+                    states_[index] = live;
+                    return {static_cast<std::size_t>(slot.offset), {index, epoch_}, true};
+                }
+                if (!guide_->holds_all) {
+                    ++call_;
                     return {};
-                states_[index] = live;
-                return {static_cast<std::size_t>(slot.offset), {index, epoch_}, true};
+                }
             }
         }
         return place(wanted, key);
@@ -112,12 +118,13 @@ public:
             even || guide_ == nullptr ? no_record : cursor_.find(*guide_, wanted, key, is_waiting());
         if (slot == no_record) cursor_.miss();
         else advance(slot);
-        if ((slot != no_record && !slots_[slot].is_planned) || wanted.align > align_ || !blocks_.room(1)) return {};
+        if (slot != no_record && !slots_[slot].is_planned && !guide_->holds_all) return {};
+        if (wanted.align > align_ || !blocks_.room(1)) return {};
         allocation_type at{};
         if (slot != no_record && slots_[slot].is_pinned && wanted.size <= slots_[slot].size &&
             wanted.align <= slots_[slot].align)
             at = space_.allocate_at({static_cast<std::size_t>(slots_[slot].offset), wanted.size});
-        if (at.where.size == 0) at = space_.allocate({wanted.size, wanted.align});
+        if (at.where.size == 0) at = by_rule(wanted);
         if (at.where.size == 0) return {};
         const std::uint64_t entry = log_.request(wanted.size, wanted.align, key);
         if (slot == no_record || !is_faithful(slot, at.where, wanted.align))
@@ -293,6 +300,17 @@ private:
             if (states_[i] >= carried) return false;
         return blocks_.no_strangers();
     }
+    /// Returns whether the room permits that the pass begins in step. If no block is pinned, and all blocks are in the
+    /// room, the rule alone would place them as the guide does only if the same blocks live as in the recording.
+    [[nodiscard]] bool can_begin_in_step() const noexcept {
+        if (is_pinned_ || !guide_->holds_all) return !overlaps_residents();
+        if (!blocks_.no_strangers()) return false;
+        for (std::uint32_t i = 0; i != slot_count(); ++i) {
+            const guide_slot& slot = slots_[i];
+            if (slot.is_planned && slot.is_carried && (states_[i] != carried || size_of(i) != slot.size)) return false;
+        }
+        return true;
+    }
     /// Returns whether a stranger has bytes of a slot.
     [[nodiscard]] bool overlaps_residents() const noexcept {
         bool found = false;
@@ -338,10 +356,25 @@ private:
     [[nodiscard]] basic_extent<std::size_t> extent_of_slot(std::uint32_t i) const noexcept {
         return {static_cast<std::size_t>(slots_[i].offset), static_cast<std::size_t>(slots_[i].size)};
     }
+    /// Allocates by the rule of the guide. Without a guide, that is best fit.
+    [[nodiscard]] allocation_type by_rule(layout wanted) noexcept {
+        if (!is_first_fit()) return space_.allocate({wanted.size, wanted.align});
+        if (wanted.size == 0) return {};
+        const std::size_t align = wanted.align < Granule ? Granule : wanted.align;
+        std::size_t lowest = size_;
+        space_.for_each_hole({0, size_}, [&](basic_extent<std::size_t> hole) {
+            const std::size_t start = align_up(hole.offset, align);
+            if (start < lowest && start < hole.end() && hole.end() - start >= wanted.size) lowest = start;
+        });
+        return lowest == size_ ? allocation_type{} : space_.allocate_at({lowest, wanted.size});
+    }
+    [[nodiscard]] bool is_first_fit() const noexcept {
+        return guide_ != nullptr && guide_->rule == guide_rule::first_fit;
+    }
     /// Allocates the place of a slot as best fit did, if it did.
     [[nodiscard]] allocation_type put(std::uint32_t i) noexcept {
         const guide_slot& slot = slots_[i];
-        if (!slot.is_pinned) {
+        if (!slot.is_pinned && !is_first_fit()) {
             const allocation_type at =
                 space_.allocate({static_cast<std::size_t>(slot.size), static_cast<std::size_t>(slot.align)});
             if (at.where.size != 0 && at.where.offset == slot.offset) return at;
@@ -369,7 +402,7 @@ private:
     /// Returns whether a block is at the place of a slot.
     [[nodiscard]] bool is_faithful(std::uint32_t i, basic_extent<std::size_t> where, std::size_t align) const noexcept {
         const guide_slot& slot = slots_[i];
-        return where.offset == slot.offset && where.size <= slot.size && align <= slot.align;
+        return slot.is_planned && where.offset == slot.offset && where.size <= slot.size && align <= slot.align;
     }
 
     /// Moves the guide's position behind a slot. Blocks that should be freed by then are late.
