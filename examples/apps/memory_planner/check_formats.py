@@ -27,6 +27,7 @@ except ImportError:
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 HEAD = "id,lower,upper,size"
+WITH_JSON = "json" in sys.argv[2:]
 
 
 class Formats(check.Planner):
@@ -316,6 +317,53 @@ class Recordings(Formats):
         self.assertEqual([(r["lower"], r["upper"], r["size"], r["alignment"]) for r in rows],
                          [("0", "2", "100", "512"), ("1", "4", "300", "512"), ("3", "4", "100", "512")])
         self.assertEqual((told["peak"], told["status"]), (612, "optimal"))
+
+
+class Odd(Formats):
+    """Files that are nearly right."""
+
+    def test_a_byte_order_mark_precedes_any_text(self):
+        samples = [HERE / "five.csv", HERE / "samples" / "two_layers.mlir", HERE / "samples" / "loop-xla.txt",
+                   ROOT / "examples" / "apps" / "network_demo" / "alexnet.network"]
+        samples += [HERE / "samples" / "problem.json"] if WITH_JSON else []
+        for sample in samples:
+            expected = json.loads(self.run_it("--json", "--budget", "0", str(sample)).stdout)
+            marked = self.folder / "marked.txt"
+            marked.write_bytes(b"\xEF\xBB\xBF" + sample.read_bytes())
+            told = json.loads(self.run_it("--json", "--budget", "0", str(marked)).stdout)
+            self.assertEqual((told["format"], told["peak"]), (expected["format"], expected["peak"]), sample)
+
+    def test_utf_16_is_refused_as_such(self):
+        path = self.folder / "wide.csv"
+        path.write_bytes((HEAD + "\na,0,3,4\n").encode("utf-16"))
+        self.refused(str(path), 1, "the text is in UTF-16; UTF-8 is supported")
+
+    def test_a_message_is_one_line(self):
+        path = self.folder / "mac.csv"
+        path.write_bytes(b"id,lower,upper,size\ra,0,3,4\r")
+        done = self.run_it(str(path), exits_with=2)
+        self.assertNotIn("\r", done.stderr[:-1])
+        self.assertRegex(done.stderr, r"mac\.csv:1: the column \"size a\" is unknown")
+
+    def test_fixed_offsets_are_checked_at_their_line(self):
+        head = HEAD + ",alignment,offset"
+        self.refused(self.table(f"{head}\na,0,3,8,16,32\nb,0,3,8,16,40\n"), 3, "the offset 40 is not a multiple of the alignment 16")
+        self.refused(self.table(f"{head}\na,0,3,8,1,18446744073709551608\n"), 2, "the end of the buffer exceeds 64 bits")
+
+    def test_values_of_xla_are_within_their_allocation(self):
+        text = Xla.SAMPLE.read_text()
+        for offset in ("2109", "18446744073709551615"):
+            path = self.file("x.txt", text.replace("(size=4,offset=2048)", f"(size=4,offset={offset})"))
+            self.refused(path, 9, "the value counter{} is not within the 2112 bytes of its allocation")
+
+    @unittest.skipUnless(WITH_JSON, "the program has no JSON library")
+    def test_reserved_ranges_in_json(self):
+        buffer = '"buffers": [{"id": "a", "size": 4'
+        unknown = '{"memories": [{"name": "m",\n"reserved": [\n{"offset": 0, "size": 8, "end": 8}]}],\n' + buffer + ', "live": [[0, 3]]}]}'
+        self.refused(self.file("x.json", unknown), 3, '"end" is unknown')
+        queues = ('{"memories": [{"name": "m", "reserved": [{"offset": 0, "size": 8}]}],\n' + buffer
+                  + '}],\n"operators": [{"queue": "q", "uses": ["a"]}]}')
+        self.refused(self.file("x.json", queues), 1, '"operators" cannot be used with "reserved"')
 
 
 class Content(Formats):

@@ -29,8 +29,7 @@ public:
     }
 
     [[nodiscard]] input read(std::string_view text) {
-        constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-        if (text.substr(0, byte_order_mark.size()) == byte_order_mark) text.remove_prefix(byte_order_mark.size());
+        text = without_mark(text);
         each_line(text, out_.where, [&](std::string_view line) {
             if (line.empty()) return;
             split(line);
@@ -158,7 +157,7 @@ private:
         const std::size_t index = out_.add(name, buffer);
         made_.rows.push_back({index, row_text()});
         if (field(paged) == "1") made_.paged->push_back(index);
-        if (!field(offset).empty()) made_.fixed.push_back({index, number<std::uint64_t>("offset", field(offset))});
+        if (!field(offset).empty()) out_.fix(index, number<std::uint64_t>("offset", field(offset)));
         add_weight();
         add_memories();
         if (!field(gaps).empty()) add_gaps(index);

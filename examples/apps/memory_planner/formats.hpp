@@ -34,6 +34,7 @@ enum class file_format { table, network, trace, event_log, json, xla, mlir, bina
 }
 
 [[nodiscard]] inline file_format format_of(std::string_view text, std::string_view path) {
+    text = without_mark(text);
     const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
     if (text.starts_with("ALTR")) return file_format::trace;
     if (text.starts_with("ALEV")) return file_format::event_log;
@@ -54,6 +55,8 @@ enum class file_format { table, network, trace, event_log, json, xla, mlir, bina
 
 [[noreturn]] inline void refuse_binary(std::string_view text, const std::string& path) {
     const auto is = [&](std::string_view mark) { return text.size() >= 8 && text.substr(4, 4) == mark; };
+    if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+        throw input_error{path + ":1: the text is in UTF-16; UTF-8 is supported"};
     if (text.starts_with("ALSN")) throw input_error{path + ": a snapshot of allot has no lifetimes, so it has no plan"};
     const char* const name = is("TFL3")                 ? "a TensorFlow Lite model"
                              : is("ET12")               ? "an ExecuTorch program"
@@ -82,13 +85,14 @@ template <class Reading>
 
 /// Reads `text`, the content of the file at `path`.
 /// `symbols` are those of a table.
-[[nodiscard]] inline input read_input(const std::string& text, const std::string& path,
+[[nodiscard]] inline input read_input(std::string_view text, const std::string& path,
                                       std::vector<symbol_range> symbols = {}) {
+    text = without_mark(text);
     const file_format format = format_of(text, path);
     if (!symbols.empty() && format != file_format::table)
         throw input_error{path + " is not a table; --symbol is for tables, and other formats state their symbols"};
     switch (format) {
-        case file_format::network: return input_of(demo::network_reader{path}.read(text), path);
+        case file_format::network: return input_of(demo::network_reader{path}.read(std::string{text}), path);
         case file_format::trace: return recorded_input(allot::read_trace(std::as_bytes(std::span{text})), path);
         case file_format::event_log: return recorded_input(allot::read_event_log(std::as_bytes(std::span{text})), path);
         case file_format::mlir: return mlir_reader{path}.read(text);

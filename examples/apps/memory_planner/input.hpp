@@ -105,10 +105,18 @@ struct place {
     std::string path;
     std::size_t line = 0;
 
-    [[noreturn]] void refuse(const std::string& reason) const {
+    [[noreturn]] void refuse(std::string reason) const {
+        // A message is one line, also if it quotes the file.
+        std::replace_if(reason.begin(), reason.end(), [](char c) { return c == '\r' || c == '\n'; }, ' ');
         throw input_error{path + ":" + std::to_string(line) + ": " + reason};
     }
 };
+
+/// Returns a text without the byte order mark of UTF-8.
+[[nodiscard]] inline std::string_view without_mark(std::string_view text) {
+    constexpr std::string_view mark = "\xEF\xBB\xBF";
+    return text.starts_with(mark) ? text.substr(mark.size()) : text;
+}
 
 /// Calls `use(line)` for each line of a text, without its end, and counts the lines in `where`.
 template <class Use>
@@ -157,6 +165,16 @@ public:
         made.names.push_back(std::move(name));
         made.memory_of.push_back(memory);
         return made.buffers.size() - 1;
+    }
+    /// Fixes the offset of a buffer.
+    void fix(std::size_t buffer, std::uint64_t offset) {
+        const allot::plan_buffer& of = made.buffers[buffer];
+        std::uint64_t end = 0;
+        if (!allot::checked_add(offset, of.size, end)) where.refuse("the end of the buffer exceeds 64 bits");
+        if (offset % of.align != 0)
+            where.refuse("the offset " + std::to_string(offset) + " is not a multiple of the alignment " +
+                         std::to_string(of.align));
+        made.fixed.push_back({buffer, offset});
     }
     /// Adds a size with symbols. Returns its bytes for the largest values.
     std::uint64_t add_size(const allot::symbolic_size& size) {

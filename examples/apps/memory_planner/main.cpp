@@ -91,7 +91,7 @@ struct rejected : std::logic_error {
     if (!chosen.plans_graph()) return read_input(text, path, chosen.symbols);
     if (format_of(text, path) != file_format::network)
         throw usage_error{path + " states no operators; --order, --in-place and --recompute need a model or a network"};
-    return graph_input(text, path, chosen);
+    return graph_input(std::string{without_mark(text)}, path, chosen);
 }
 
 /// Reads a file, and applies the options.

@@ -36,6 +36,8 @@ public:
             made_.submitted.emplace();
             for (const char* name : {"together", "apart", "separate", "accesses", "symbols", "durations"})
                 if (whole.contains(name)) refuse("\"operators\" cannot be used with \"" + std::string{name} + "\"");
+            for (const memory& each : made_.memories)
+                if (!each.reserved.empty()) refuse("\"operators\" cannot be used with \"reserved\"");
         }
         for (const json& each : member(whole, "buffers", json::value_t::array)) add_buffer(at(each, "a buffer"));
         at(whole, "the file");
@@ -80,7 +82,7 @@ private:
         if (of.contains("cost")) fresh.cost = number(of, "cost");
         if (of.contains("reserved"))
             for (const json& range : member(of, "reserved", json::value_t::array)) {
-                at(range, "a reserved range");
+                only(at(range, "a reserved range"), {"offset", "size"});
                 fresh.reserved.push_back({number(range, "offset"), number(range, "size")});
             }
         made_.memories.push_back(std::move(fresh));
@@ -98,7 +100,7 @@ private:
         for (std::size_t i = 1; i != lives.size(); ++i) made_.revivals.push_back({index, lives[i]});
         if (made_.submitted) return made_.allowed.push_back(every_memory);
         for (const allot::lifetime each : lives) out_.add_row(index, id, each);
-        if (of.contains("offset")) made_.fixed.push_back({index, number(of, "offset")});
+        if (of.contains("offset")) out_.fix(index, number(of, "offset"));
         made_.uses.push_back(of.contains("uses") ? number(of, "uses") : 1);
         made_.allowed.push_back(allowed_in(of));
         if (!of.contains("paged")) return;

@@ -108,6 +108,7 @@ private:
         has_values_ = true;
         ++allocations_;
         const std::uint64_t size = number(line, ": size ", ",:");
+        allocation_size_ = size;
         is_planned_ = line.find(", preallocated-temp") != std::string_view::npos;
         if (!is_planned_) return;
         if (!allot::checked_add(own_, size, own_)) refuse("the sum of the allocations exceeds 64 bits");
@@ -132,8 +133,11 @@ private:
         if (!full.ends_with('}')) full += "{}";
         if (!names_.insert(full).second) refuse("the value " + full + " is assigned twice");
         const std::string_view rest = line.substr(end + 2);
-        values_.push_back({std::move(full), number(rest, "size=", ",)"), number(rest, "offset=", ",)"), allocations_,
-                           memory_, is_phi, out_.where});
+        const std::uint64_t size = number(rest, "size=", ",)"), offset = number(rest, "offset=", ",)");
+        if (offset > allocation_size_ || size > allocation_size_ - offset)
+            refuse("the value " + full + " is not within the " + std::to_string(allocation_size_) +
+                   " bytes of its allocation");
+        values_.push_back({std::move(full), size, offset, allocations_, memory_, is_phi, out_.where});
     }
 
     /// arg_tuple.3{1}:13-17
@@ -208,7 +212,7 @@ private:
     std::set<std::string> names_;
     std::unordered_map<std::string, allot::lifetime> ranges_;
     std::size_t allocations_ = 0, memory_ = 0;  // allocations so far
-    std::uint64_t own_ = 0;
+    std::uint64_t own_ = 0, allocation_size_ = 0;
     bool is_planned_ = false, has_values_ = false, has_ranges_ = false;
 };
 
