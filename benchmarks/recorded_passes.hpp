@@ -147,8 +147,8 @@ inline played_passes played(const recorded_pass& pass, int times, change how, un
             now[call.request] = request(size, wanted);
             if (more != none && random() % 2 == 0) free(more);
             if (changes[call.request] == change::more && more == none)
-                more =
-                    request(pass.requests[random() % pass.requests.size()].size, {.align = wanted.align, .until = 0});
+                more = request(pass.requests[static_cast<std::size_t>(random() % pass.requests.size())].size,
+                               {.align = wanted.align, .until = 0});
         }
         free(more);
         for (std::uint32_t& block : last) free(block);  // those that the program did not free in time

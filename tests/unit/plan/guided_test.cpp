@@ -348,6 +348,56 @@ TEST_CASE(
     CHECK(of_first_fit > 5);
 }
 
+TEST_CASE("guided: with changes, passes that differ never needed more than best fit alone") {
+    using alone = allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table, .granule = 16}>;
+    generator source{40};
+    for (int n = 0; n != 100; ++n) {
+        const std::size_t count = 5 + below(source, 60);
+        const program pass = without_some_deallocations(
+            random_pass(source, count, below(source, 2) * below(source, count / 2)), source, n % 3);
+        const auto made = allot::make_guide(seen_in(pass), {.plan = {.effort = 200}, .changes = 10, .trials = 50});
+        REQUIRE(made);
+        guided memory = with_room();
+        REQUIRE(memory.use_guide(*made));
+        alone strategy;
+        REQUIRE(strategy.insert({0, memory.room().size}));
+        struct served {
+            guided::block_type block{};
+            allot::allocation_of<alone> expected{};
+        };
+        std::map<std::size_t, served> held, last;
+        const auto release = [&](const served& each) {
+            memory.deallocate(each.block);
+            strategy.deallocate(each.expected);
+        };
+        std::size_t peak = 0, limit = 0;
+        for (int i = 0; i != 5; ++i) {
+            for (auto& [request, each] : last) release(each);
+            last = std::exchange(held, {});
+            memory.begin_pass();
+            for (const call& each : changed(pass, source, 10)) {
+                auto& among = each.of_last_pass ? last : held;
+                const auto found = among.find(each.request);
+                if (each.is_deallocation && found == among.end()) continue;
+                if (each.is_deallocation) {
+                    release(found->second);
+                    among.erase(found);
+                    continue;
+                }
+                served& now = held[each.request];
+                now = {memory.allocate({each.size, each.align}), strategy.allocate({each.size, each.align})};
+                const std::ptrdiff_t at = offset(memory, static_cast<std::byte*>(now.block.address));
+                REQUIRE(at >= 0);
+                peak = std::max(peak, static_cast<std::size_t>(at) + each.size);
+                limit = std::max(limit, now.expected.where.end());
+            }
+            CHECK(peak <= limit);
+        }
+        for (auto* const all : {&held, &last})
+            for (auto& [request, each] : *all) release(each);
+    }
+}
+
 TEST_CASE("guided: matching resumes within a pass") {
     program pass;
     for (std::size_t i = 0; i != 200; ++i) {

@@ -105,7 +105,7 @@ private:
                 std::swap(calls_[last], calls_[last - 1]);
             if (more != 0 && next(random) % 2 == 0) calls_.push_back({std::exchange(more, 0) - 1});
             if (how != change::more || more != 0) continue;
-            calls_.push_back({count + i, seen_[next(random) % count].size});
+            calls_.push_back({count + i, seen_[static_cast<std::size_t>(next(random) % count)].size});
             more = count + i + 1;
         }
         if (more != 0) calls_.push_back({more - 1});
