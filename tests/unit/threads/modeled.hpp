@@ -68,21 +68,33 @@ private:
 
 constexpr unsigned no_limit = ~0U;
 
-/// Runs the executions of a test, with at most `switches` switches between threads that can still run. Returns whether
-/// the result is as expected.
-template <class Test>
-bool run(const char* name, unsigned switches, rl::test_result_e expected = rl::test_result_success) {
+/// The order of executions: all of them, or those with at most `Switches` switches.
+template <class Test, unsigned Switches>
+using scheduler = std::conditional_t<Switches == no_limit, rl::full_search_scheduler<Test::params::thread_count>,
+                                     rl::context_bound_scheduler<Test::params::thread_count>>;
+
+/// Runs the executions of a test, with at most `Switches` switches between threads that can still run. Returns whether
+/// the result is as expected. Unlike `rl::simulate`, it compiles one scheduler, which takes a third of the time.
+template <class Test, unsigned Switches>
+bool run(const char* name, rl::test_result_e expected = rl::test_result_success) {
     start_of_text text;
     std::ostream said{&text};
     rl::test_params how;
-    how.search_type = switches == no_limit ? rl::sched_full : rl::sched_bound;
-    how.context_bound = switches;
+    how.search_type = Switches == no_limit ? rl::sched_full : rl::sched_bound;
+    how.context_bound = Switches;
     how.output_stream = how.progress_stream = &said;
-    static_cast<void>(rl::simulate<Test>(how));
-    std::printf("%s: %s after %llu executions\n", name, rl::test_result_str(how.test_result),
+    how.test_name = name;
+    rl::ostringstream state;
+    const rl::test_result_e found = rl::run_test<Test, scheduler<Test, Switches>>(how, state, false);
+    std::printf("%s: %s after %llu executions\n", name, rl::test_result_str(found),
                 static_cast<unsigned long long>(how.stop_iteration));
     std::fflush(stdout);
-    if (how.test_result == expected) return true;
+    if (found == expected) return true;
+    if (found != rl::test_result_success) {  // runs the last execution again, and writes it
+        how.initial_state = how.final_state = state.str();
+        how.collect_history = true;
+        rl::run_test<Test, scheduler<Test, Switches>>(how, state, true);
+    }
     std::printf("expected: %s\n%s\n", rl::test_result_str(expected), text.text());
     return false;
 }

@@ -109,7 +109,7 @@ struct play : rl::test_suite<play<Plan, Threads>, Threads> {
 /// Runs the executions of a plan. Returns whether the result is as expected.
 template <plan Plan, int Threads>
 bool run(const char* name, rl::test_result_e expected = rl::test_result_success) {
-    return modeled::run<play<Plan, Threads>>(name, Plan.switches, expected);
+    return modeled::run<play<Plan, Threads>, Plan.switches>(name, expected);
 }
 
 constexpr page_words_shape one_word{.pages = 8, .largest_order = 3, .processors = 3, .subtree_words = 1};

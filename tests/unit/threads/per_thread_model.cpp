@@ -90,9 +90,9 @@ struct transfers : rl::test_suite<transfers<Plan, Threads>, Threads> {
     }
 };
 
-template <transfer_plan Plan, int Threads>
-bool transfer(const char* name, unsigned switches, rl::test_result_e expected = rl::test_result_success) {
-    return modeled::run<transfers<Plan, Threads>>(name, switches, expected);
+template <transfer_plan Plan, int Threads, unsigned Switches>
+bool transfer(const char* name, rl::test_result_e expected = rl::test_result_success) {
+    return modeled::run<transfers<Plan, Threads>, Switches>(name, expected);
 }
 
 // ── claims ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -139,7 +139,7 @@ struct claims : rl::test_suite<claims<Order, Barrier>, 2> {
 
 template <weakened Order = weakened::none, missing Barrier = missing::nothing>
 bool claim(const char* name, rl::test_result_e expected = rl::test_result_success) {
-    return modeled::run<claims<Order, Barrier>>(name, 8, expected);
+    return modeled::run<claims<Order, Barrier>, 8>(name, expected);
 }
 
 }  // namespace
@@ -147,14 +147,14 @@ bool claim(const char* name, rl::test_result_e expected = rl::test_result_succes
 int main() {
     bool good = true;
     constexpr auto race = rl::test_result_data_race;
-    good &= transfer<transfer_plan{}, 2>("one slot, two threads", no_limit);
-    good &= transfer<transfer_plan{.slots = 2}, 2>("two slots, two threads", no_limit);
-    good &= transfer<transfer_plan{.slots = 2, .batch = 2}, 2>("two slots, two blocks, two threads", 6);
-    good &= transfer<transfer_plan{.times = 2}, 2>("one slot, two threads, twice", 8);
-    good &= transfer<transfer_plan{}, 3>("one slot, three threads", 5);
-    good &= transfer<transfer_plan{.slots = 2}, 3>("two slots, three threads", 3);
-    good &= transfer<transfer_plan{.which = weakened::take}, 2>("relaxed acquire of a slot", no_limit, race);
-    good &= transfer<transfer_plan{.which = weakened::give}, 2>("relaxed release of a slot", no_limit, race);
+    good &= transfer<transfer_plan{}, 2, no_limit>("one slot, two threads");
+    good &= transfer<transfer_plan{.slots = 2}, 2, no_limit>("two slots, two threads");
+    good &= transfer<transfer_plan{.slots = 2, .batch = 2}, 2, 6>("two slots, two blocks, two threads");
+    good &= transfer<transfer_plan{.times = 2}, 2, 8>("one slot, two threads, twice");
+    good &= transfer<transfer_plan{}, 3, 5>("one slot, three threads");
+    good &= transfer<transfer_plan{.slots = 2}, 3, 3>("two slots, three threads");
+    good &= transfer<transfer_plan{.which = weakened::take}, 2, no_limit>("relaxed acquire of a slot", race);
+    good &= transfer<transfer_plan{.which = weakened::give}, 2, no_limit>("relaxed release of a slot", race);
     good &= claim("an owner and a claim");
     good &= claim<weakened::take>("relaxed acquire of a flag", race);
     good &= claim<weakened::give>("relaxed release of a flag", race);
