@@ -66,6 +66,8 @@ class Header:
             include = re.match(r" *# *include *<(allot/)?([^>]+)>", line)
             if include and depth == 0:
                 (self.ours if include[1] else self.others).append(include[2])
+            elif include and include[1] and "/" not in path:
+                self.ours.append(include[2])  # an umbrella includes either definitions or declarations: both stay
             elif include and include[1]:
                 sys.exit(f"{path}: <allot/{include[2]}> is included under a condition, which a single header cannot keep")
             else:

@@ -9,10 +9,10 @@
 // When not to use: for requests that are known only at run time. Use an arena.
 //
 // To compile the planners once in a program, define ALLOT_PLAN_COMPILED in all files, and ALLOT_PLAN_INSTANCES in one
-// that includes this header. In CMake, link `allot::planner` instead. The calls are then compiled in that file: `plan`,
-// `plan_memories`, `plan_moves`, `plan_mixed`, `replan`, `replan_at`, `plan_symbolic` and `symbolic_plan::bind`, all
-// without a progress callback, and `make_guide`, `validate_moves` and `validate_mixed`. Calls with a callback, with a
-// workspace (`plan_into`) or in a constant expression are compiled where they are.
+// that includes this header. In CMake, link `allot::planner` instead. The calls that plan/compiled.hpp declares, and
+// `symbolic_plan::bind`, are then compiled in that file. The other files do not parse the planners: for calls with a
+// progress callback, with a workspace (`plan_into`) or in a constant expression, they include the header of the
+// planner, such as <allot/plan/plan.hpp>, in addition.
 //
 // Complexity, memory and thread safety: see the included headers.
 #pragma once
@@ -20,22 +20,29 @@
 #include <allot/host/buffer.hpp>
 #include <allot/host/heap.hpp>
 #include <allot/host/static_storage.hpp>
-#include <allot/plan/guide.hpp>
 #include <allot/plan/guided.hpp>
-#include <allot/plan/memories.hpp>
-#include <allot/plan/mixed.hpp>
-#include <allot/plan/moves.hpp>
+#include <allot/plan/memory_plan.hpp>
 #include <allot/plan/options.hpp>
 #include <allot/plan/pages.hpp>
 #include <allot/plan/pass.hpp>
-#include <allot/plan/plan.hpp>
 #include <allot/plan/planned.hpp>
+#include <allot/plan/validate.hpp>
+#include <allot/plan/validate_pages.hpp>
+
+#if defined(ALLOT_PLAN_COMPILED) && !defined(ALLOT_PLAN_INSTANCES)
+#include <allot/plan/compiled.hpp>
+#else
+#include <allot/plan/compiled_planners.hpp>
+#include <allot/plan/guide.hpp>
+#include <allot/plan/memories.hpp>
+#include <allot/plan/mixed.hpp>
+#include <allot/plan/moves.hpp>
+#include <allot/plan/plan.hpp>
 #include <allot/plan/replan.hpp>
 #include <allot/plan/replan_at.hpp>
 #include <allot/plan/static_memories.hpp>
 #include <allot/plan/symbolic.hpp>
-#include <allot/plan/validate.hpp>
 #include <allot/plan/validate_memories.hpp>
 #include <allot/plan/validate_mixed.hpp>
 #include <allot/plan/validate_moves.hpp>
-#include <allot/plan/validate_pages.hpp>
+#endif

@@ -2,6 +2,7 @@
 // that they support: see laws.hpp and wrapped.hpp.
 #include "wrapped.hpp"
 
+#include <allot/plan/guide.hpp>
 #include <allot/plan/guided.hpp>
 
 namespace laws {

@@ -41,12 +41,14 @@ struct plan_bound {
 [[nodiscard]] constexpr plan_space bound_space(const plan_problem& problem) noexcept {
     const std::size_t lives = detail::most_lives(problem);
     return plan_space{3 * lives + problem.buffers.size(), 2 * problem.reserved.size(), 0} +
-           detail::clique_search::space(problem);
+           detail::clique_search<>::space(problem);
 }
 
 namespace detail {
 
 /// Implementation of `bound_of` for a valid problem.
+// A template, so that only programs that use it compile it.
+template <class = void>
 class bound_finder {
 public:
     constexpr bound_finder(const plan_problem& problem, const plan_sizes& sizes, plan_workspace workspace) noexcept
@@ -151,8 +153,8 @@ private:
         return {};
     }
     constexpr void raise_to_cliques() noexcept {
-        if (!is_rounded_ || !clique_search::may_find(*problem_)) return;
-        clique_search cliques{*problem_, *sizes_, each_aligned_, workspace_};
+        if (!is_rounded_ || !clique_search<>::may_find(*problem_)) return;
+        clique_search<> cliques{*problem_, *sizes_, each_aligned_, workspace_};
         const std::uint64_t heaviest = cliques.heaviest(rounded_.highest);
         bound_.bytes = std::max(bound_.bytes, heaviest - std::min(rounded_.padding, heaviest));
         if (rounded_.padding == 0) most_ = std::max(most_, heaviest);
@@ -196,6 +198,8 @@ private:
 
 /// Returns the lower bound. Fails if `check_problem` does, if `together` is not merged, if the workspace is too small,
 /// if two lifetimes of one buffer overlap, or if the live bytes at a step exceed 64 bits.
+// A template, so that only programs that use it compile it.
+template <class = void>
 [[nodiscard]] constexpr result<plan_bound, plan_error> bound_of(const plan_problem& problem, plan_workspace workspace,
                                                                 const detail::plan_sizes& sizes = {}) noexcept {
     using answer = result<plan_bound, plan_error>;
@@ -203,7 +207,7 @@ private:
         return answer::failure(error);
     if (!problem.together.empty()) return answer::failure({plan_refusal::together_not_merged, 0});
     if (!workspace.holds(bound_space(problem))) return answer::failure({plan_refusal::workspace_too_small, 0});
-    detail::bound_finder finder{problem, sizes, workspace};
+    detail::bound_finder<> finder{problem, sizes, workspace};
     if (const plan_error error = finder.run(); error.reason != plan_refusal::none) return answer::failure(error);
     return finder.bound();
 }

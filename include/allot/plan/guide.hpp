@@ -38,9 +38,5 @@ template <class Request = pass_request>
     return detail::guide_maker<Request>{seen, options}.run();
 }
 
-#if defined(ALLOT_PLAN_ONCE)
-ALLOT_PLAN_ONCE result<guide, plan_error> make_guide<pass_request>(std::span<const pass_request>, const guide_options&);
-#endif
-
 }  // namespace v1
 }  // namespace allot

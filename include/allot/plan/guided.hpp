@@ -45,7 +45,8 @@
 #pragma once
 
 #include <allot/compose/detail/wrapper.hpp>
-#include <allot/plan/guide.hpp>
+#include <allot/plan/detail/guided_room.hpp>
+#include <allot/plan/pass.hpp>
 
 #include <deque>
 

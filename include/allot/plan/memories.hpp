@@ -47,6 +47,7 @@
 
 #include <allot/plan/detail/memory_planner.hpp>
 #include <allot/plan/memories_problem.hpp>
+#include <allot/plan/plan.hpp>
 
 namespace allot {
 inline namespace v1 {
@@ -131,11 +132,6 @@ template <class Watch = unwatched>
     static_cast<memories_summary&>(made) = *summary;
     return made;
 }
-
-#if defined(ALLOT_PLAN_ONCE)
-ALLOT_PLAN_ONCE result<memories_plan, plan_error> plan_memories<unwatched>(const memories_problem&,
-                                                                           const memories_options&, unwatched);
-#endif
 
 }  // namespace v1
 }  // namespace allot

@@ -34,7 +34,11 @@
 // Thread safety: any number of concurrent readers.
 #pragma once
 
-#include <allot/plan/plan.hpp>
+#include <allot/plan/check.hpp>
+#include <allot/plan/summary.hpp>
+
+#include <limits>
+#include <vector>
 
 namespace allot {
 inline namespace v1 {

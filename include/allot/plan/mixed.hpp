@@ -58,10 +58,5 @@ template <class Watch = unwatched>
     return std::move(planner.best());
 }
 
-#if defined(ALLOT_PLAN_ONCE)
-ALLOT_PLAN_ONCE result<mixed_plan, plan_error> plan_mixed<unwatched>(const mixed_problem&, const plan_options&,
-                                                                     unwatched);
-#endif
-
 }  // namespace v1
 }  // namespace allot

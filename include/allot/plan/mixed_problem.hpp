@@ -56,7 +56,7 @@ struct mixed_plan : plan_summary {
 
     /// Returns the pages of a buffer in the order of its bytes. A contiguous buffer has none.
     [[nodiscard]] std::span<const std::uint32_t> pages_of(std::size_t buffer) const noexcept {
-        return std::span{pages}.subspan(first[buffer], first[buffer + 1] - first[buffer]);
+        return {pages.data() + first[buffer], first[buffer + 1] - first[buffer]};
     }
     /// Returns the place of a page in the memory.
     [[nodiscard]] plan_place place_of_page(std::uint32_t page) const noexcept { return {page * page_size, page_size}; }

@@ -59,10 +59,5 @@ template <class Watch = unwatched>
     return std::move(made);
 }
 
-#if defined(ALLOT_PLAN_ONCE)
-ALLOT_PLAN_ONCE result<moves_plan, plan_error> plan_moves<unwatched>(const moves_problem&, const memories_options&,
-                                                                     unwatched);
-#endif
-
 }  // namespace v1
 }  // namespace allot

@@ -8,6 +8,7 @@
 //     plan_options         plan, plan_into, replan  at_compile_time
 //     memories_options     plan_memories,           memories_at_compile_time
 //                          plan_moves
+//     guide_options        make_guide
 //
 // `effort` limits the time. `remember` and `search_at_most` limit the memory of the search. The result does not depend
 // on the speed of the machine.
@@ -57,6 +58,18 @@ struct memories_options {
 /// Default options of `plan_memories` in constant expressions: one simple plan, which stays within the default limits
 /// of compilers.
 inline constexpr memories_options memories_at_compile_time{.effort = 0, .remember = 0};
+
+/// Options of `make_guide`.
+struct guide_options {
+    /// Effort of `plan` for the layout in which all blocks are pinned.
+    plan_options plan{};
+    /// The share of requests, in percent, that differ from pass to pass. 0: all passes are equal.
+    unsigned changes = 0;
+    /// Number of passes that are played to find blocks to pin.
+    std::size_t trials = 20'000;
+    /// Number of passes with changed requests that select the layout.
+    std::size_t rehearsals = 100;
+};
 
 }  // namespace v1
 }  // namespace allot

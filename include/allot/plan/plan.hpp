@@ -35,11 +35,9 @@
 
 #include <allot/plan/detail/merge.hpp>
 #include <allot/plan/detail/peak_planner.hpp>
+#include <allot/plan/memory_plan.hpp>
 #include <allot/plan/options.hpp>
-#include <allot/plan/planned.hpp>
 #include <allot/plan/summary.hpp>
-
-#include <vector>
 
 namespace allot {
 inline namespace v1 {
@@ -86,11 +84,6 @@ template <class Watch = unwatched>
         places[i] = {lowest[(*merged)[i]], problem.buffers[i].size};
     return planner.summary();
 }
-
-/// A plan that stores its places on the heap.
-struct memory_plan : plan_summary {
-    std::vector<plan_place> places;  ///< Place of each buffer, in the order of `plan_problem::buffers`.
-};
 
 /// Returns a plan for `problem`, with the places and the workspace on the heap.
 ///
@@ -163,10 +156,6 @@ template <const auto& Given, plan_options Options = at_compile_time>
             plan_shortfall<(made.plan.peak > Options.capacity ? made.plan.peak - Options.capacity : 0)>::none);
     return made.plan;
 }
-
-#if defined(ALLOT_PLAN_ONCE)
-ALLOT_PLAN_ONCE result<memory_plan, plan_error> plan<unwatched>(const plan_problem&, const plan_options&, unwatched);
-#endif
 
 }  // namespace v1
 }  // namespace allot

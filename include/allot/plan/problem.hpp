@@ -33,14 +33,6 @@
 
 #include <span>
 
-// Begins the explicit instantiations of the planners: definitions in the file with ALLOT_PLAN_INSTANCES, and
-// declarations in files with ALLOT_PLAN_COMPILED. <allot/plan.hpp> describes both.
-#if defined(ALLOT_PLAN_INSTANCES)
-#define ALLOT_PLAN_ONCE template
-#elif defined(ALLOT_PLAN_COMPILED)
-#define ALLOT_PLAN_ONCE extern template
-#endif
-
 namespace allot {
 inline namespace v1 {
 

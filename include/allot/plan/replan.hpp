@@ -40,18 +40,11 @@
 namespace allot {
 inline namespace v1 {
 
-/// Properties of an updated plan, without its places.
-struct replan_summary : plan_summary {
-    std::size_t moved = 0;  ///< Number of unchanged buffers whose offset differs from the old plan.
-    /// Compares all members.
-    friend constexpr bool operator==(const replan_summary&, const replan_summary&) = default;
-};
-
 /// Returns the size of the workspace that `replan_into` needs.
 [[nodiscard]] constexpr plan_space space_of_replan(const plan_problem& problem, std::span<const plan_place> before,
                                                    std::size_t at_most, const plan_options& options) noexcept {
     plan_space space =
-        detail::merge_space(problem) + max(detail::ejection_search::space(problem), bound_space(problem));
+        detail::merge_space(problem) + max(detail::ejection_search<>::space(problem), bound_space(problem));
     space.u64 += problem.buffers.size();
     space.u32 += 2 * problem.buffers.size();
     return detail::may_all_move(problem, before, at_most) ? max(space, space_of_plan(problem, options)) : space;
@@ -81,11 +74,6 @@ template <class Watch = unwatched>
     return replan_summary{planner.summary(), planner.moved()};
 }
 
-/// An updated plan that stores its places on the heap.
-struct memory_replan : memory_plan {
-    std::size_t moved = 0;  ///< Number of unchanged buffers whose offset differs from the old plan.
-};
-
 /// Returns an updated plan, with the places and the workspace on the heap.
 ///
 /// Throws the exceptions of the heap, such as `std::bad_alloc`. Fails under the same conditions as `replan_into`.
@@ -105,11 +93,6 @@ template <class Watch = unwatched>
     made.moved = summary->moved;
     return made;
 }
-
-#if defined(ALLOT_PLAN_ONCE)
-ALLOT_PLAN_ONCE result<memory_replan, plan_error> replan<unwatched>(const plan_problem&, std::span<const plan_place>,
-                                                                    std::size_t, const plan_options&, unwatched);
-#endif
 
 }  // namespace v1
 }  // namespace allot

@@ -88,10 +88,5 @@ template <class Watch = unwatched>
     return fresh;
 }
 
-#if defined(ALLOT_PLAN_ONCE)
-ALLOT_PLAN_ONCE result<memory_replan, plan_error> replan_at<unwatched>(const plan_problem&, std::span<const plan_place>,
-                                                                       std::int64_t, const plan_options&, unwatched);
-#endif
-
 }  // namespace v1
 }  // namespace allot

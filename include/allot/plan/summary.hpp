@@ -20,6 +20,7 @@
 // Thread safety: any number of concurrent readers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace allot {
@@ -70,6 +71,13 @@ struct plan_summary {
     std::int64_t step = 0;                      ///< Step at which the most bytes are live.
     /// Compares all members.
     friend constexpr bool operator==(const plan_summary&, const plan_summary&) = default;
+};
+
+/// Properties of an updated plan, without its places.
+struct replan_summary : plan_summary {
+    std::size_t moved = 0;  ///< Number of unchanged buffers whose offset differs from the old plan.
+    /// Compares all members.
+    friend constexpr bool operator==(const replan_summary&, const replan_summary&) = default;
 };
 
 }  // namespace v1

@@ -41,10 +41,10 @@ namespace detail {
 
 /// Implementation of `validate_moves` for a valid problem.
 template <class Plan>
-class moves_validator : piece_validator {
+class moves_validator : piece_validator<> {
 public:
     moves_validator(const moves_problem& problem, const Plan& plan)
-        : piece_validator{problem, plan.pieces}, plan_{&plan} {}
+        : piece_validator<>{problem, plan.pieces}, plan_{&plan} {}
 
     [[nodiscard]] moves_violation run() {
         const moves_violation found = check_pieces();
@@ -122,10 +122,6 @@ template <class Plan = moves_plan>
     if (detail::check_moves(problem).reason != plan_refusal::none) return {moves_violation_kind::bad_problem, 0};
     return detail::moves_validator<Plan>{problem, plan}.run();
 }
-
-#if defined(ALLOT_PLAN_ONCE)
-ALLOT_PLAN_ONCE moves_violation validate_moves<moves_plan>(const moves_problem&, const moves_plan&);
-#endif
 
 }  // namespace v1
 }  // namespace allot

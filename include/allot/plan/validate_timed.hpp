@@ -36,10 +36,10 @@ inline namespace v1 {
 namespace detail {
 
 /// Implementation of `validate_timed` for a valid problem.
-class timed_validator : piece_validator {
+class timed_validator : piece_validator<> {
 public:
     timed_validator(const timed_problem& problem, const timed_plan& plan)
-        : piece_validator{problem.moves, plan.pieces}, problem_{problem}, plan_{&plan} {}
+        : piece_validator<>{problem.moves, plan.pieces}, problem_{problem}, plan_{&plan} {}
 
     [[nodiscard]] moves_violation run() {
         if (const moves_violation found = check_pieces(); found.kind != kind::none) return found;

@@ -93,7 +93,9 @@ GIVEN = {
                                  "auto run_kernels = [](std::span<const unsigned>) {};\n",
     "page_cache/page_key.hpp": "unsigned tokens[16];\n", "page_cache/page_stack.hpp": "unsigned pages_of_this_machine = 5;\n",
     "plan/check.hpp": PROBLEM, "plan/moves.hpp": BUFFERS, "plan/memories.hpp": BUFFERS, "plan/replan.hpp": PROBLEM,
-    "plan/summary.hpp": PROBLEM, "plan/mixed.hpp": BUFFERS,
+    "plan/summary.hpp": PROBLEM, "plan/mixed.hpp": BUFFERS, "plan/compiled.hpp": PROBLEM, "plan/memory_plan.hpp": PROBLEM,
+    "plan/mixed_violation.hpp": "const allot::mixed_problem problem;\nconst allot::mixed_plan plan;\n"
+                                "const std::uint64_t capacity = 4096;\nauto print = [](auto...) {};\n",
     "plan/recompute_tensors.hpp": "const allot::operator_graph graph;\n",
     "plan/order_operators.hpp": "const allot::operator_graph graph;\n",
     "plan/share_bytes.hpp": "const allot::operator_graph graph;\nconst std::vector<std::uint32_t> order;\nconst std::size_t i = 0;\n",

@@ -114,7 +114,7 @@ private:
         if (!problem_.together.empty()) return;  // `plan` searches these
         const auto counts = allot::detail::search_counts::of(problem_, 64);
         allot::plan_heap arrays{counts.space()};
-        allot::detail::packing_search search{problem_, {arrays, 64}};
+        allot::detail::packing_search<> search{problem_, {arrays, 64}};
         claim(search.bound() <= lowest_, "the search's bound above the lowest plan");
         std::vector<std::uint64_t> offsets(problem_.buffers.size());
         for (const std::uint64_t height : {lowest_, lowest_ - (lowest_ != 0), lowest_ / 2, lowest_ + 2}) {

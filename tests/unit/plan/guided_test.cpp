@@ -3,6 +3,7 @@
 // blocks are those of best fit.
 #include <allot/allot.hpp>
 #include <allot/inspect/snapshot.hpp>
+#include <allot/plan/guide.hpp>
 #include <allot/plan/guided.hpp>
 
 #include <doctest/doctest.h>

@@ -224,7 +224,7 @@ TEST_CASE("plan: a buffer without bytes is apart from nothing") {
     CHECK(made->status == plan_status::optimal);
     std::vector<std::uint64_t> offsets(3);
     allot::plan_heap arrays{{.u32 = 1000, .u64 = 1000}};
-    allot::detail::packing_search search{{.buffers = buffers, .apart = none}, {arrays, 0}};
+    allot::detail::packing_search<> search{{.buffers = buffers, .apart = none}, {arrays, 0}};
     CHECK(search.find(6, offsets, 100).answer == allot::detail::search_answer::found);
     // The same holds for a buffer without bytes that is together with another buffer.
     const auto both = allot::plan({.buffers = buffers, .together = none, .apart = none});
@@ -247,7 +247,7 @@ TEST_CASE("plan: a fixed buffer without bytes takes no bytes") {
     const allot::plan_problem problem{.buffers = buffers, .fixed = fixed};
     std::vector<std::uint64_t> offsets(3);
     allot::plan_heap arrays{{.u32 = 1000, .u64 = 1000}};
-    allot::detail::packing_search search{problem, {arrays, 0}};
+    allot::detail::packing_search<> search{problem, {arrays, 0}};
     CHECK(search.bound() == 6);
     const auto found = search.find(6, offsets, 100);
     CHECK(found.answer == allot::detail::search_answer::found);

@@ -118,7 +118,7 @@ private:
 planned find(const plan_problem& problem, std::uint64_t capacity, std::uint64_t nodes = 1'000'000,
              std::size_t memo = 1024) {
     search_arrays arrays{problem, memo};
-    packing_search search{problem, arrays.workspace()};
+    packing_search<> search{problem, arrays.workspace()};
     planned plan{{}, std::vector<std::uint64_t>(problem.buffers.size(), 77)};
     plan.result = search.find(capacity, plan.offsets, nodes);
     return plan;
@@ -373,10 +373,10 @@ TEST_CASE("search: rejects a malformed problem and writes nothing") {
     }
     const plan_problem problem{.buffers = buffers};
     std::array<std::uint64_t, 3> offsets{};
-    CHECK(packing_search{problem, {}}.find(8, std::span{offsets}.first(2), 100).answer == search_answer::malformed);
+    CHECK(packing_search<>{problem, {}}.find(8, std::span{offsets}.first(2), 100).answer == search_answer::malformed);
     search_arrays memory{problem, 1024};
-    CHECK(packing_search{problem, memory.workspace()}.find(8, offsets, 100).answer == search_answer::malformed);
-    CHECK(packing_search{problem, memory.workspace()}.find(8, std::span{offsets}.first(2), 100).answer ==
+    CHECK(packing_search<>{problem, memory.workspace()}.find(8, offsets, 100).answer == search_answer::malformed);
+    CHECK(packing_search<>{problem, memory.workspace()}.find(8, std::span{offsets}.first(2), 100).answer ==
           search_answer::found);
 }
 
@@ -398,7 +398,7 @@ small_problem hard_problem() {
 TEST_CASE("search: respects budgets and stops on request") {
     const small_problem problem = hard_problem();
     search_arrays memory{problem.view(), 1024};
-    packing_search search{problem.view(), memory.workspace()};
+    packing_search<> search{problem.view(), memory.workspace()};
     const std::uint64_t bound = search.bound();
     std::vector<std::uint64_t> offsets(problem.buffers.size(), 77);
     const auto untouched = [&] { return std::ranges::count(offsets, 77u) == 40; };
@@ -468,7 +468,7 @@ constexpr search_answer answer_of(const instance& problem, std::uint64_t capacit
     constexpr allot::detail::search_counts counts{{.buffers = 6, .lifetimes = 6}, 0, 16};
     allot::plan_storage<counts.space()> arrays;
     std::array<std::uint64_t, 6> offsets{};
-    packing_search search{problem.view(), {arrays, counts.memo}};
+    packing_search<> search{problem.view(), {arrays, counts.memo}};
     return search.find(capacity, std::span{offsets}.first(problem.count), 10'000).answer;
 }
 static_assert(answer_of(instances[0], 6) == search_answer::found);

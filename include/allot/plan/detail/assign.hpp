@@ -15,6 +15,7 @@
 #pragma once
 
 #include <allot/plan/detail/part.hpp>
+#include <allot/plan/detail/search.hpp>
 #include <allot/plan/detail/separation.hpp>
 #include <allot/plan/memories_problem.hpp>
 
@@ -173,7 +174,7 @@ private:
             ++count;
         });
         const plan_problem problem = part_.problem();
-        packing_search search{problem, {workspace_, remember_}, part_.sizes()};
+        packing_search<> search{problem, {workspace_, remember_}, part_.sizes()};
         const search_result found = search.find(memories_[memory].capacity, {trial_, count}, effort, stop);
         spent += 1 + count / 2 + found.nodes;
         if (found.answer == search_answer::infeasible) return false;

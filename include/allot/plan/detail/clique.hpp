@@ -21,6 +21,8 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+// A template, so that only programs that use it compile it.
+template <class = void>
 class clique_search {
     static constexpr std::size_t lists = 8;  // of candidates, each with room for every buffer
 

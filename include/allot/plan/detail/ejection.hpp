@@ -25,6 +25,8 @@ inline namespace v1 {
 namespace detail {
 
 /// Searches from the old offsets of some buffers. The problem is valid and has no `together`.
+// A template, so that only programs that use it compile it.
+template <class = void>
 class ejection_search {
 public:
     static constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();    // cost of a fixed buffer

@@ -149,7 +149,7 @@ private:
     [[nodiscard]] constexpr bool pack(Stop& stop, std::uint64_t patience = 2000) noexcept {
         if (choice_.worth() <= plan_.worth()) return false;
         const plan_problem chosen = problem_of(choice_.chosen());
-        packing_search search{chosen, {workspace_, remember_}, part_.sizes()};
+        packing_search<> search{chosen, {workspace_, remember_}, part_.sizes()};
         const search_result found =
             search.find(candidates_.capacity(), {trial_, packed_count_}, std::min(patience, left()), stop);
         spent_ += 1 + packed_count_ / 2 + found.nodes;

@@ -13,18 +13,6 @@
 namespace allot {
 inline namespace v1 {
 
-/// The options of `make_guide`.
-struct guide_options {
-    /// Effort of `plan` for the layout in which all blocks are pinned.
-    plan_options plan{};
-    /// The share of requests, in percent, that differ from pass to pass. 0: all passes are equal.
-    unsigned changes = 0;
-    /// Number of passes that are played to find blocks to pin.
-    std::size_t trials = 20'000;
-    /// Number of passes with changed requests that select the layout.
-    std::size_t rehearsals = 100;
-};
-
 namespace detail {
 
 /// A template, so that only programs that make guides compile it.

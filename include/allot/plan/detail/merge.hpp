@@ -51,6 +51,8 @@ struct merged_problem {
 };
 
 /// Implementation of `merge_together` for a valid problem with `together`.
+// A template, so that only programs that use it compile it.
+template <class = void>
 class buffer_merger {
 public:
     constexpr buffer_merger(const plan_problem& problem, plan_workspace& workspace) noexcept
@@ -229,6 +231,8 @@ private:
 /// `workspace`. `sizes` receives the size of each group in each of its lifetimes. Fails with `contradiction` if two
 /// buffers of a group are apart from each other; also fails if the problem is invalid, the workspace is too small, two
 /// lifetimes of one buffer overlap, or a fixed offset is misaligned or wraps for the merged buffer.
+// A template, so that only programs that use it compile it.
+template <class = void>
 [[nodiscard]] constexpr result<merged_problem, plan_error> merge_together(const plan_problem& problem,
                                                                           plan_workspace& workspace,
                                                                           plan_sizes& sizes) noexcept {
@@ -238,7 +242,7 @@ private:
     sizes = {};
     if (problem.together.empty()) return merged_problem{problem, {}};
     if (!workspace.holds(merge_space(problem))) return answer::failure({plan_refusal::workspace_too_small, 0});
-    buffer_merger merger{problem, workspace};
+    buffer_merger<> merger{problem, workspace};
     if (const plan_error error = merger.run(); error.reason != plan_refusal::none) return answer::failure(error);
     sizes = merger.sizes();
     return merger.merged();

@@ -102,7 +102,7 @@ private:
     /// often follows another. This keeps the number of steps small for any gap.
     constexpr void try_search(std::uint64_t patience) noexcept {
         constexpr std::uint64_t steps = 3;
-        packing_search search{*problem_, {workspace_, options_.remember}, *sizes_};
+        packing_search<> search{*problem_, {workspace_, options_.remember}, *sizes_};
         std::uint64_t leap = 0;  // granules
         for (std::uint64_t i = 0; i <= steps && may_go_on();) {
             // Upward from the bound to just below the lowest plan. If only a plan that fits the capacity is required
@@ -118,7 +118,7 @@ private:
         }
     }
     /// Searches one height. Returns whether the search found a plan or a proof. A proof raises `leap`.
-    [[nodiscard]] constexpr bool is_decided(packing_search& search, std::uint64_t height, std::uint64_t patience,
+    [[nodiscard]] constexpr bool is_decided(packing_search<>& search, std::uint64_t height, std::uint64_t patience,
                                             std::uint64_t& leap) noexcept {
         const std::uint64_t nodes = std::min(patience, options_.effort - spent_);
         const search_result found = search.find(height, trial_, nodes, [&] { return stop(); });

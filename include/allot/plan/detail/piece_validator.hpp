@@ -15,6 +15,8 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+// A template, so that only programs that use it compile it.
+template <class = void>
 class piece_validator {
 protected:
     using kind = moves_violation_kind;

@@ -73,7 +73,7 @@ constexpr void find_homes(const plan_problem& problem, std::span<const plan_plac
             home[group] = before[i].offset;
     for (const plan_fixed& fixed : merged.problem.fixed) {
         home[fixed.buffer] = fixed.offset;
-        cost[fixed.buffer] = ejection_search::never;
+        cost[fixed.buffer] = ejection_search<>::never;
     }
 }
 
@@ -85,7 +85,7 @@ constexpr void find_homes(const plan_problem& problem, std::span<const plan_plac
 /// Implementation of `replan_into` for a valid problem.
 template <class Watch>
 class replanner {
-    static constexpr std::uint64_t nowhere = ejection_search::nowhere;
+    static constexpr std::uint64_t nowhere = ejection_search<>::nowhere;
 
 public:
     constexpr replanner(const plan_problem& problem, std::span<const plan_place> before, std::size_t at_most,
@@ -111,7 +111,7 @@ public:
         cost_ = cut(workspace.u32, all).first(groups);
         counted_ = cut(workspace.u32, all);
         find_homes(*problem_, before_, merged_, home_, cost_, workspace);
-        ejection_search search{merged_.problem, sizes, home_.data(), cost_.data(), workspace};
+        ejection_search<> search{merged_.problem, sizes, home_.data(), cost_.data(), workspace};
         if (const std::size_t fixed = search.begin(); fixed != groups)
             return merged_.as_given({plan_refusal::contradiction, fixed});
         count_moves();
@@ -150,7 +150,7 @@ private:
     /// Unchanged buffers count as moved, except buffers that are fixed themselves.
     constexpr void count_moves() noexcept {
         const auto is_fixed = [&](std::size_t i) {
-            return cost_[merged_[i]] == ejection_search::never &&
+            return cost_[merged_[i]] == ejection_search<>::never &&
                    std::ranges::any_of(problem_->fixed, [&](const plan_fixed& fixed) { return fixed.buffer == i; });
         };
         for (std::size_t i = 0; i != counted_.size(); ++i) {
@@ -166,7 +166,7 @@ private:
         return counted_[i] != 0 && before_[i].offset != home_[merged_[i]];
     }
     /// Returns a buffer that must move. Precondition: there is one.
-    [[nodiscard]] constexpr std::size_t first_forced(const ejection_search& search) const noexcept {
+    [[nodiscard]] constexpr std::size_t first_forced(const ejection_search<>& search) const noexcept {
         std::size_t which = 0;
         while (counted_[which] == 0 || (merged_[which] != search.first_forced() && !strays(which))) ++which;
         return which;
@@ -181,7 +181,7 @@ private:
     }
     [[nodiscard]] constexpr bool stop() noexcept { return stopped_ || (found_ && stops({made_.peak, made_.bound})); }
     /// Keeps the plan of `search` if it is better than the best one.
-    constexpr void keep(const ejection_search& search) noexcept {
+    constexpr void keep(const ejection_search<>& search) noexcept {
         std::size_t moved = 0;
         for (std::size_t i = 0; i != counted_.size(); ++i)
             moved += counted_[i] != 0 && before_[i].offset != search.offsets()[merged_[i]];
@@ -195,7 +195,7 @@ private:
         found_ = true;
     }
     /// Allows more and more moves. `one_choice` means that the fewest moves leave no choice but the gap of one buffer.
-    constexpr void improve(ejection_search& search, bool one_choice) noexcept {
+    constexpr void improve(ejection_search<>& search, bool one_choice) noexcept {
         const std::uint64_t begun = search.spent(), forced = search.forced() + strayed_;
         const auto left = [&] { return options_.effort - std::min(options_.effort, search.spent() - begun); };
         for (std::uint64_t moves = 0; moves <= std::min(at_most_, others_) && peak_ > goal() && !stop();
@@ -216,7 +216,7 @@ private:
         std::uint64_t reach, until, patience;  // lowest height; spent effort at the end; effort of one height
     };
     /// Tries heights from `reach` up to just below the lowest plan, and begins again after each success.
-    constexpr void try_heights(ejection_search& search, std::uint64_t moves, search_limits limits) noexcept {
+    constexpr void try_heights(ejection_search<>& search, std::uint64_t moves, search_limits limits) noexcept {
         constexpr std::uint64_t steps = 3;
         for (std::uint64_t i = 0; i <= steps && peak_ > limits.reach && search.spent() < limits.until;) {
             const std::uint64_t step = (peak_ - 1 - limits.reach) / steps;

@@ -84,7 +84,7 @@ struct search_counts {
     /// Workspace that a search needs.
     [[nodiscard]] constexpr plan_space space() const noexcept {
         const std::size_t frames = plan.buffers + 1;
-        return state().space() + detail::search_orders::space(plan.buffers) +
+        return state().space() + detail::search_orders<>::space(plan.buffers) +
                plan_space{.u32 = 8 * frames, .u64 = 2 * memo + 2 * frames};
     }
 };
@@ -96,6 +96,8 @@ struct search_workspace {
 };
 
 /// Searches plans of one problem.
+// A template, so that only programs that use it compile it.
+template <class = void>
 class packing_search {
 public:
     /// Default stop condition: never.
@@ -110,8 +112,8 @@ public:
         if (!well_formed_) return;
         const std::size_t buffers = problem.buffers.size(), frames = buffers + 1;
         plan_workspace& workspace = memory.arrays;
-        state_ = detail::search_state{problem, search_counts::of(problem, memory.memo).state(), workspace, sizes};
-        orders_ = detail::search_orders{buffers, workspace};
+        state_ = detail::search_state<>{problem, search_counts::of(problem, memory.memo).state(), workspace, sizes};
+        orders_ = detail::search_orders<>{buffers, workspace};
         memo_ = cut(workspace.u64, 2 * std::bit_floor(memory.memo));
         frame_print_ = cut(workspace.u64, 2 * frames);
         for (auto* array : {&frame_from_, &frame_until_, &frame_next_, &frame_section_, &frame_rank_, &frame_mark_,
@@ -141,8 +143,8 @@ public:
     }
 
 private:
-    using index = section_bitmaps::index;
-    static constexpr std::uint64_t none = detail::search_state::none;
+    using index = section_bitmaps<>::index;
+    static constexpr std::uint64_t none = detail::search_state<>::none;
     static constexpr index no_section = std::numeric_limits<index>::max();
     static constexpr index no_rank = std::numeric_limits<index>::max();
     enum class step : std::uint8_t { branch, failed, done };
@@ -164,7 +166,7 @@ private:
             if (revival.buffer >= n) return false;
         for (const plan_fixed& fixed : problem.fixed) {
             std::uint64_t end = 0;
-            if (fixed.buffer >= n || fixed.offset == section_bitmaps::free_to_choose) return false;
+            if (fixed.buffer >= n || fixed.offset == section_bitmaps<>::free_to_choose) return false;
             if (!checked_add(fixed.offset, problem.buffers[fixed.buffer].size, end)) return false;
         }
         for (const plan_reserved& range : problem.reserved)
@@ -340,10 +342,10 @@ private:
         memo_[slot(print) + 1] = print.second;
     }
 
-    [[nodiscard]] constexpr const section_bitmaps& map() const noexcept { return state_.map(); }
+    [[nodiscard]] constexpr const section_bitmaps<>& map() const noexcept { return state_.map(); }
 
-    detail::search_state state_;
-    detail::search_orders orders_;
+    detail::search_state<> state_;
+    detail::search_orders<> orders_;
     bool well_formed_ = false, lowest_floors_only_ = true, stopped_ = false;
     std::uint64_t nodes_ = 0;
     std::size_t depth_ = 0;

@@ -31,8 +31,10 @@ namespace detail {
     return x ^ x >> 31;
 }
 
+// A template, so that only programs that use it compile it.
+template <class = void>
 class search_orders {
-    using index = section_bitmaps::index;
+    using index = section_bitmaps<>::index;
 
 public:
     [[nodiscard]] static constexpr plan_space space(std::size_t buffers) noexcept {
@@ -44,7 +46,7 @@ public:
         : key_{cut(workspace.u64, buffers)}, sorted_{cut(workspace.u32, buffers)}, rank_{cut(workspace.u32, buffers)} {}
 
     /// Computes the order of a turn.
-    constexpr void take(std::uint64_t turn, const section_bitmaps& map) noexcept {
+    constexpr void take(std::uint64_t turn, const section_bitmaps<>& map) noexcept {
         struct weights {
             std::uint64_t size, length, total, noise;
         };

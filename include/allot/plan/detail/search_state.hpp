@@ -44,9 +44,11 @@ struct state_counts {
     }
 };
 
+// A template, so that only programs that use it compile it.
+template <class = void>
 class search_state {
 public:
-    using index = section_bitmaps::index;
+    using index = section_bitmaps<>::index;
     static constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
 
     constexpr search_state() noexcept = default;
@@ -83,7 +85,7 @@ public:
         }
     }
 
-    [[nodiscard]] constexpr const section_bitmaps& map() const noexcept { return map_; }
+    [[nodiscard]] constexpr const section_bitmaps<>& map() const noexcept { return map_; }
     /// No plan is lower: the most live bytes at one step on top of reserved ranges, or the end of a fixed buffer.
     [[nodiscard]] constexpr std::uint64_t bound() const noexcept { return bound_; }
     /// In plans in which no buffer can be moved down, all offsets and heights are multiples of it.
@@ -220,7 +222,7 @@ public:
 
 private:
     [[nodiscard]] constexpr bool is_fixed(std::size_t item) const noexcept {
-        return map_.fixed(item) != section_bitmaps::free_to_choose;
+        return map_.fixed(item) != section_bitmaps<>::free_to_choose;
     }
     /// Raises an offset to the next possible one for an item. Returns false if it exceeds the capacity.
     constexpr bool clear(std::size_t item, std::uint64_t& offset) const noexcept {
@@ -275,7 +277,7 @@ private:
         trail_resting_[trail_++] = resting;
     }
 
-    section_bitmaps map_;
+    section_bitmaps<> map_;
     reserved_ranges reserved_;
     std::uint64_t bound_ = 0, granule_ = 1, capacity_ = 0;
     std::size_t trail_ = 0, placed_ = 0, changes_ = 0;

@@ -57,6 +57,8 @@ struct section_counts {
 };
 
 /// The sections of a problem, and the items that cross them.
+// A template, so that only programs that use it compile it.
+template <class = void>
 class section_bitmaps {
 public:
     using index = std::uint32_t;

@@ -1,5 +1,6 @@
 // Calls each planner of allot::planner, and one in a constant expression.
 #include <allot/plan.hpp>
+#include <allot/plan/plan.hpp>  // for the plan in a constant expression
 
 namespace {
 
