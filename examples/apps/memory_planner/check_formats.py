@@ -338,6 +338,13 @@ class Odd(Formats):
         path.write_bytes((HEAD + "\na,0,3,4\n").encode("utf-16"))
         self.refused(str(path), 1, "the text is in UTF-16; UTF-8 is supported")
 
+    def test_a_file_that_needs_other_options_does_not_end_a_table(self):
+        one, other = self.table(HEAD + "\na,0,3,4\n"), self.file("m.csv", HEAD + ",memory\na,0,3,4,fast\n")
+        for files in ((one, other), (other, one)):
+            done = self.run_it(*files)
+            self.assertIn(one, done.stdout)
+            self.assertEqual(done.stderr, f'{other} restricts buffers to the memory "fast"; give --memory fast:BYTES\n')
+
     def test_a_message_is_one_line(self):
         path = self.folder / "mac.csv"
         path.write_bytes(b"id,lower,upper,size\ra,0,3,4\r")

@@ -227,6 +227,8 @@ void write_no_room(const no_room& reason, const input& given, bool json) {
             all_fit = false;
         } catch (const input_error& reason) {
             std::cerr << reason.what() << '\n';
+        } catch (const usage_error& reason) {  // this file needs other options
+            std::cerr << reason.what() << '\n';
         }
     }
     if (others != 0)
