@@ -177,11 +177,12 @@ TEST_CASE("deferred: blocks that were freed since the peak wait, and more blocks
         for (std::size_t i = 0; i != others; ++i) second[i] = strategy.allocate({40, 8});
         const auto small = others == 0 ? large : strategy.capacity(second[0]);
         for (std::size_t i = 0; i != others; ++i) strategy.deallocate(second[i]);
-        std::size_t bytes = 0;  // of free blocks of these sizes
+        std::size_t waiting = 0;  // of free blocks of these sizes
         strategy.for_each_record(all, [&](auto where, bool is_allocated) {
-            if (!is_allocated && (where.size == large || where.size == small)) bytes += where.size + sizeof where.size;
+            if (!is_allocated && (where.size == large || where.size == small))
+                waiting += where.size + sizeof where.size;
         });
-        return bytes / (large + sizeof large);
+        return waiting / (large + sizeof large);
     };
     CHECK(after(allot::deferred<in_band>{}, 0) >= 500);  // as many as at the peak
     CHECK(after(allot::deferred<in_band, allot::deferred_options{.share = 0}>{}, 500) >= 700);
