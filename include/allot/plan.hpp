@@ -27,6 +27,7 @@
 #include <allot/plan/pass.hpp>
 #include <allot/plan/planned.hpp>
 #include <allot/plan/validate.hpp>
+#include <allot/plan/validate_memories.hpp>
 #include <allot/plan/validate_pages.hpp>
 
 #if defined(ALLOT_PLAN_COMPILED) && !defined(ALLOT_PLAN_INSTANCES)
@@ -42,7 +43,6 @@
 #include <allot/plan/replan_at.hpp>
 #include <allot/plan/static_memories.hpp>
 #include <allot/plan/symbolic.hpp>
-#include <allot/plan/validate_memories.hpp>
 #include <allot/plan/validate_mixed.hpp>
 #include <allot/plan/validate_moves.hpp>
 #endif
