@@ -105,13 +105,13 @@ public:
             void* const kept = cache.take(wanted.size);
             return kept != nullptr ? kept : refill(cache, wanted.size);
         }
-        return allocate_directly(cache, wanted.size, [&](shard& from) { return from.allocate(wanted); });
+        return allocate_directly(cache, [&](shard& from) { return from.allocate(wanted); });
     }
     /// Allocates a block of zeros. Returns null on failure, or if the size is 0.
     template <class Cache>
     [[nodiscard]] void* allocate_zeroed(Cache& cache, std::size_t size) noexcept {
         if (size > Cache::largest)
-            return allocate_directly(cache, size, [&](shard& from) { return from.allocate_zeroed({.size = size}); });
+            return allocate_directly(cache, [&](shard& from) { return from.allocate_zeroed({.size = size}); });
         void* const given = allocate(cache, {.size = size});
         return given != nullptr ? std::memset(given, 0, size) : nullptr;
     }
@@ -281,11 +281,11 @@ private:
     }
     /// Calls `use` with the thread's arena, then with the others, until it returns an address.
     template <class Cache, class Use>
-    [[nodiscard]] ALLOT_NOINLINE void* allocate_directly(Cache& cache, std::size_t size, Use use) noexcept {
+    [[nodiscard]] ALLOT_NOINLINE void* allocate_directly(Cache& cache, Use use) noexcept {
         const std::size_t at = enter(cache);
         void* given = use(shards_[at]);
         shards_[at].leave();
-        if (given != nullptr || size > shards_[at].reach()) [[likely]]
+        if (given != nullptr) [[likely]]
             return given;
         flush(cache);
         for (std::size_t i = 0; i != own && given == nullptr; ++i) {
@@ -300,7 +300,7 @@ private:
     [[nodiscard]] ALLOT_NOINLINE void* refill(Cache& cache, std::size_t size) noexcept {
         const std::size_t list = Cache::list_for(size), each = Cache::capacity_of(list);
         cache.raise(list);
-        void* const given = allocate_directly(cache, size, [&](shard& from) {
+        void* const given = allocate_directly(cache, [&](shard& from) {
             void* first = nullptr;
             void* last = nullptr;
             auto& into = cache.lists_[list];

@@ -208,6 +208,29 @@ TEST_CASE("address_heap: before a request fails, other arenas and the cache serv
     heap.flush(first);
 }
 
+TEST_CASE("address_heap: a thread whose arena has too few addresses uses those of other threads") {
+    struct make_few {
+        using arena = make<best>::arena;
+        arena operator()(std::size_t number) const noexcept {
+            constexpr std::size_t reserves[] = {1_MiB, 64_KiB, std::size_t{1} << 60U};  // the last one fails
+            return arena{allot::host::virtual_memory{reserves[number % 3]}};
+        }
+    };
+    allot::address_heap<make_few, allot::host::fork_lock, allot::address_heap_options{.arenas = 3}> heap{};
+    for (const std::uint32_t home : {0U, 1U, 2U}) {
+        allot::address_cache<> cache{home};
+        for (const std::size_t size : {100U, 5000U, 200'000U}) {
+            CAPTURE(home);
+            CAPTURE(size);
+            void* const block = heap.allocate(cache, {.size = size});
+            REQUIRE(block != nullptr);
+            heap.deallocate(cache, block);
+        }
+        CHECK(heap.allocate(cache, {.size = 2_MiB}) == nullptr);
+        heap.flush(cache);
+    }
+}
+
 TEST_CASE("address_heap: large freed blocks lose their pages and are zero again") {
     heap_of<best> heap{};
     allot::address_cache<> cache;

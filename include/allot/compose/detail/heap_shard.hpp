@@ -57,10 +57,6 @@ public:
         const std::size_t at = raw_pointer::position(address);
         return at >= base_.load(std::memory_order_relaxed) && at < end_.load(std::memory_order_relaxed);
     }
-    /// Returns the largest size that the region can have, or 0 without a region.
-    [[nodiscard]] std::size_t reach() const noexcept {
-        return end_.load(std::memory_order_acquire) - base_.load(std::memory_order_relaxed);
-    }
     /// Returns true if a region or a slab exists.
     [[nodiscard]] bool is_used() const noexcept {
         if constexpr (Source::has_slabs) {
