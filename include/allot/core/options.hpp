@@ -131,8 +131,8 @@ struct best_fit_options {
     /// rejected. An arena reduces it to the limit of its device, so only a strategy without an arena needs it.
     std::size_t largest_extent = no_bound;
     /// Advanced. The largest end of an extent of a side table, without an arena. Extents that end above are rejected.
-    /// It bounds `largest_extent`, too. With less than 2^32 granules, a record for 64-bit offsets takes 24 bytes instead
-    /// of 32.
+    /// It bounds `largest_extent`, too. With less than 2^32 granules, a record for 64-bit offsets takes 24 bytes
+    /// instead of 32.
     std::size_t largest_offset = no_bound;
     /// Whether a side table also keeps its holes in a tree by offset. Then `allocate_at`, `diagnose_at` and `remove`
     /// take O(log holes) instead of O(holes). `allocate` and `deallocate` also do, and a record has 8 more bytes.

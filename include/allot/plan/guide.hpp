@@ -10,12 +10,12 @@
 //     block 1        ├───────────────►    `after` = the number of requests of the next pass before the deallocation,
 //     block 2            ├───┤            and `is_carried`. `until = lives_on`: neither pass frees it. No place.
 //
-// `make_guide` compares four layouts. The first one is that of best fit, and the second one that of first fit. The third
-// one is that of best fit with a few blocks at other places ("pinned"), which lower the peak. The fourth one is that of
-// `plan`, in which all blocks are pinned. If all passes are equal, the lowest one is the guide. Otherwise it plays the
-// pass again with requests of other sizes, missing requests, more requests, and requests in another order. The first
-// layout is the guide then, unless another one is lower by 1.6 % on the average and never above it. Same input, same
-// guide, on every machine.
+// `make_guide` compares four layouts. The first one is that of best fit, and the second one that of first fit. The
+// third one is that of best fit with a few blocks at other places ("pinned"), which lower the peak. The fourth one is
+// that of `plan`, in which all blocks are pinned. If all passes are equal, the lowest one is the guide. Otherwise it
+// plays the pass again with requests of other sizes, missing requests, more requests, and requests in another order.
+// The first layout is the guide then, unless another one is lower by 1.6 % on the average and never above it. Same
+// input, same guide, on every machine.
 //
 // When to use: to make the guide of a `guided` allocator, in any thread and at any time.
 // When not to use: if all requests are certain. `planned` serves a plan without a check.

@@ -15,10 +15,10 @@
 //
 // A request that is the next one of the guide takes its place: a comparison and an addition, as in a bump. A request or
 // a deallocation that is not the expected one begins a loose part of the pass: best fit, or first fit if the guide says
-// so, places the requests in the bytes that are free. A request is matched with one of the guide near by, by its size, the deallocations before it,
-// and its key if it has one. The guide is followed again when all live blocks of the room are blocks of the guide at
-// their places, and at the latest in a pass that begins so. The allocator serves requests that do not fit in the room,
-// and those whose blocks live on, unless `guide::holds_all`.
+// so, places the requests in the bytes that are free. A request is matched with one of the guide near by, by its size,
+// the deallocations before it, and its key if it has one. The guide is followed again when all live blocks of the room
+// are blocks of the guide at their places, and at the latest in a pass that begins so. The allocator serves requests
+// that do not fit in the room, and those whose blocks live on, unless `guide::holds_all`.
 //
 // With a key, a request also takes the place of a larger one with the same key.
 //
@@ -37,8 +37,8 @@
 // an arena with best_fit).
 //
 // Complexity: O(1) for a request and a deallocation in step. The first other one is O(calls of the pass), and the next
-// ones are those of best_fit, and O(live blocks) by first fit. `begin_pass` is O(slots), and O(slots * blocks) if blocks live that are older than a
-// pass.
+// ones are those of best_fit, and O(live blocks) by first fit. `begin_pass` is O(slots), and O(slots * blocks) if
+// blocks live that are older than a pass.
 // Memory: one block of `room.size` bytes of the allocator; on the heap, the guides, 50 bytes for each slot, and 40 for
 // each recorded request.
 // Thread safety: requires external synchronization. `make_guide` runs in any thread.

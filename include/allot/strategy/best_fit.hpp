@@ -318,8 +318,8 @@ public:
     {
         return holes_.nodes.is_sound_beside(holes_.nodes.find(allocation), inside);
     }
-    /// Returns true if the records in band at both ends of a block are those of blocks, and stores its usable bytes. All
-    /// bytes below `end` are in the extent of the block, and a record after them.
+    /// Returns true if the records in band at both ends of a block are those of blocks, and stores its usable bytes.
+    /// All bytes below `end` are in the extent of the block, and a record after them.
     [[nodiscard]] ALLOT_INLINE bool is_between_blocks(allocation_type allocation, Offset end,
                                                       Offset& usable) const noexcept
         requires in_band

@@ -20,9 +20,9 @@
 // small blocks in use, and a part of the allocated bytes (`deferred_options::share`). While more wait, each request for
 // a small block that takes bytes from the strategy joins two old blocks first, and makes recent blocks old. Such
 // requests also lower the peak. A deallocation joins blocks only if four times the share waits. Before a request fails,
-// all waiting blocks join and the strategy is asked again, so that `exact` stays true. Functions that report free memory
-// join the blocks first. `resize` joins the waiting blocks directly above, one after the other until it succeeds. With
-// offsets of 16 bits, whose records have no bit for the mark, it joins none.
+// all waiting blocks join and the strategy is asked again, so that `exact` stays true. Functions that report free
+// memory join the blocks first. `resize` joins the waiting blocks directly above, one after the other until it
+// succeeds. With offsets of 16 bits, whose records have no bit for the mark, it joins none.
 //
 // When to use: programs with many small blocks of different sizes in memory that the host can access. On traces of
 // compilers, interpreters and servers it takes 0.3 to 1.1 times the time of `best_fit`, in the same memory within

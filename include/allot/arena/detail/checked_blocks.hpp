@@ -5,10 +5,10 @@
 //                number of the block ─► slot └ low 4 bits
 //
 // Internal. hardening.hpp describes the checks. Blocks of strategies with records in band have seals instead
-// (sealed_blocks.hpp), and those of a pool in one region a record for each slot (slot_checks.hpp). A record does not move
-// while its block is live, except when the table grows, and then it keeps its slot in the new bucket. The number of a
-// block names the slot, so that a block which the arena returned is found without a search. A record whose bucket is
-// full is in one of the next buckets. The table doubles when three quarters of its slots are in use.
+// (sealed_blocks.hpp), and those of a pool in one region a record for each slot (slot_checks.hpp). A record does not
+// move while its block is live, except when the table grows, and then it keeps its slot in the new bucket. The number
+// of a block names the slot, so that a block which the arena returned is found without a search. A record whose bucket
+// is full is in one of the next buckets. The table doubles when three quarters of its slots are in use.
 //
 // A slot has the exact address, number and metadata of its block, so that a correct call is never reported. The check
 // is the size, or 32 bits of a function of the size and of the usable bytes that a strategy keeps in band. Two sizes

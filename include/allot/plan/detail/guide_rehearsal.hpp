@@ -4,7 +4,7 @@
 // Internal. In a rehearsal, a share of the requests has another size (half to twice), is missing, is swapped with the
 // request before it, or has a short-lived request of another size behind it. The pass is played twice.
 //
-// Complexity: that of the requests on a guided room. Memory: 40 bytes for each request. Thread safety: not synchronized.
+// Complexity: that of the requests on a guided room. Memory: 40 bytes for each request. Not synchronized.
 #pragma once
 
 #include <allot/plan/detail/guided_room.hpp>

@@ -195,7 +195,7 @@ private:
 
     struct record {
         Unit offset = 0;  // of the block
-        Unit hole = 0;    // size of the hole after the block; 0 if there is none
+        Unit hole = 0;    // size of the hole after the block; 0 without a hole
         link before = none, after = none;
         link next = none, prev = none;
     };

@@ -236,9 +236,9 @@ public:
         return (head & below_in_use) != 0 || is_hole_below(of, inside);
     }
 
-    /// Returns true if a node ends at or below `end`, it and the node above are blocks, and no hole is below. Stores its
-    /// size. A waiting block is one above, and not one here. Precondition: the node starts at least `granule` bytes below
-    /// `end`, where a word is readable.
+    /// Returns true if a node ends at or below `end`, it and the node above are blocks, and no hole is below. Stores
+    /// its size. A waiting block is one above, and not one here. Precondition: the node starts at least `granule` bytes
+    /// below `end`, where a word is readable.
     [[nodiscard]] ALLOT_INLINE bool is_between_blocks(node of, Offset end, Offset& size) const noexcept {
         constexpr Offset low = granule - 1, block = in_use | below_in_use;
         const Offset head = read(of);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// waiting_amounts: the amounts of `deferred`: what is allocated, what waits, and what may wait.
+// waiting_amounts: the bytes of `deferred` that are allocated, that wait, and that may wait.
 //
 //     small blocks   │ in use ………………………… │ waiting ………… │        their sum may reach the peak and a share of `taken`
 //                                          peak of the blocks in use ─┘
