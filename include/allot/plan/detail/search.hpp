@@ -105,16 +105,16 @@ public:
         [[nodiscard]] constexpr bool operator()() const noexcept { return false; }
     };
 
-    /// Reads `problem` and keeps no reference to it. `memory` is in use during the lifetime of this object.
-    constexpr packing_search(const plan_problem& problem, search_workspace memory,
+    /// Reads `problem` and keeps no reference to it. `scratch` is in use during the lifetime of this object.
+    constexpr packing_search(const plan_problem& problem, search_workspace scratch,
                              const plan_sizes& sizes = {}) noexcept
-        : well_formed_{is_well_formed(problem, memory)} {
+        : well_formed_{is_well_formed(problem, scratch)} {
         if (!well_formed_) return;
         const std::size_t buffers = problem.buffers.size(), frames = buffers + 1;
-        plan_workspace& workspace = memory.arrays;
-        state_ = detail::search_state<>{problem, search_counts::of(problem, memory.memo).state(), workspace, sizes};
+        plan_workspace& workspace = scratch.arrays;
+        state_ = detail::search_state<>{problem, search_counts::of(problem, scratch.memo).state(), workspace, sizes};
         orders_ = detail::search_orders<>{buffers, workspace};
-        memo_ = cut(workspace.u64, 2 * std::bit_floor(memory.memo));
+        memo_ = cut(workspace.u64, 2 * std::bit_floor(scratch.memo));
         frame_print_ = cut(workspace.u64, 2 * frames);
         for (auto* array : {&frame_from_, &frame_until_, &frame_next_, &frame_section_, &frame_rank_, &frame_mark_,
                             &frame_placed_, &frame_placed_mark_})

@@ -42,8 +42,8 @@ public:
     }
 
     constexpr search_orders() noexcept = default;
-    constexpr search_orders(std::size_t buffers, plan_workspace& workspace) noexcept
-        : key_{cut(workspace.u64, buffers)}, sorted_{cut(workspace.u32, buffers)}, rank_{cut(workspace.u32, buffers)} {}
+    constexpr search_orders(std::size_t most, plan_workspace& workspace) noexcept
+        : key_{cut(workspace.u64, most)}, sorted_{cut(workspace.u32, most)}, rank_{cut(workspace.u32, most)} {}
 
     /// Computes the order of a turn.
     constexpr void take(std::uint64_t turn, const section_bitmaps<>& map) noexcept {
