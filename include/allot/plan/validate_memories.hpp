@@ -28,6 +28,8 @@
 #include <allot/plan/memories_problem.hpp>
 #include <allot/plan/validate.hpp>
 
+#include <type_traits>
+
 namespace allot {
 inline namespace v1 {
 
@@ -77,10 +79,11 @@ struct memories_violation {
 
 namespace detail {
 
-/// Implementation of `validate_memories` for a valid problem.
+/// Implementation of `validate_memories` for a valid problem. A template, so that only programs that call it compile it.
+template <class Plan>
 class memories_validator {
 public:
-    memories_validator(const memories_problem& problem, const memories_plan& plan)
+    memories_validator(const memories_problem& problem, const Plan& plan)
         : given_{problem}, buffers_{problem.buffers.buffers}, plan_{&plan} {}
 
     [[nodiscard]] memories_violation run() const {
@@ -178,17 +181,19 @@ private:
 
     memories_problem given_;
     std::span<const plan_buffer> buffers_;
-    const memories_plan* plan_;
+    const Plan* plan_;
 };
 
 }  // namespace detail
 
 /// Returns the first violation that it finds, or a violation of kind `none` if the plan is valid. Throws the exceptions
 /// of the heap, such as `std::bad_alloc`.
-[[nodiscard]] inline memories_violation validate_memories(const memories_problem& problem, const memories_plan& plan) {
+template <class Plan = memories_plan>
+[[nodiscard]] memories_violation validate_memories(const memories_problem& problem,
+                                                   const std::type_identity_t<Plan>& plan) {
     if (detail::check_memories(problem).reason != plan_refusal::none)
         return {memories_violation_kind::bad_problem, 0, 0};
-    return detail::memories_validator{problem, plan}.run();
+    return detail::memories_validator<Plan>{problem, plan}.run();
 }
 
 }  // namespace v1
