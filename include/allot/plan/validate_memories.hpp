@@ -79,7 +79,8 @@ struct memories_violation {
 
 namespace detail {
 
-/// Implementation of `validate_memories` for a valid problem. A template, so that only programs that call it compile it.
+/// Implementation of `validate_memories` for a valid problem. A template, so that only programs that call it compile
+/// it.
 template <class Plan>
 class memories_validator {
 public:
