@@ -276,11 +276,22 @@ def walk_pool(strategy, extents):
     if name.endswith("slot_index_stack"):
         places = integers(store.member("free_"), store.member("free_count_").number)
         free.update(place // slot for place in places)
+    elif name.endswith("slot_word"):
+        free.update(bit for bit in range(64) if store.member("free_").number >> bit & 1)
     else:
         words = store.member("words_")
-        bits = words.size // words.length * 8
-        for index, word in enumerate(integers(words, words.length)):
+        each = words.size // words.length
+        bits = each * 8
+        numbers = integers(words, words.length)
+        # LLDB takes an array of std::atomic for one without elements if its class comes from g++.
+        for index in range(words.length, -(-number_in(arguments[2]) // bits)):
+            numbers.append(Memory(words).word(words.address + index * each, each))
+        for index, word in enumerate(numbers):
             free.update(index * bits + bit for bit in range(bits) if word >> bit & 1)
+        if name.endswith("slot_bitmap"):
+            lowest = store.member("lowest_")
+            if lowest.number != 256 ** lowest.size - 1:
+                free.add((lowest.number - start) // slot)
     if any(index >= count for index in free):
         raise Damage("a free slot is outside of the extent")
     walk = Walk()

@@ -233,8 +233,8 @@ def store_text(strategy):
     if kind == "pool":
         store = strategy.member("store_")
         slot = memory.number_in(split_name(store.type)[1][1])
-        stores = {"slot_free_list": "a free list", "slot_bitmap": "a bitmap", "slot_index_stack": "an index stack",
-                  "slot_atomic_bitmap": "an atomic bitmap"}
+        stores = {"slot_free_list": "a free list", "slot_word": "a bitmap", "slot_bitmap": "a bitmap",
+                  "slot_index_stack": "an index stack", "slot_atomic_bitmap": "an atomic bitmap"}
         return "pool of %s with %s" % (plural(slot, "byte"), stores.get(short_name(store.type), "unknown records"))
     return kind
 

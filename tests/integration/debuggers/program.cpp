@@ -30,6 +30,7 @@ using allot::arena, allot::host::heap, allot::host::static_storage, allot::best_
 namespace growth = allot::growth;
 
 constexpr allot::best_fit_options table_of_40{.store = allot::node_store::side_table, .records = 40};
+constexpr allot::best_fit_options by_offset{.store = allot::node_store::side_table, .offset_index = true};
 constexpr allot::best_fit_options by_12{.store = allot::node_store::side_table, .granule = 4};
 template <allot::pool_store Store, std::size_t Count, std::size_t Align = 4>
 using pool = allot::pool<allot::pool_options{.slot = 37, .count = Count, .align = Align, .store = Store}>;
@@ -46,6 +47,7 @@ arena<heap, best_fit<>> fit{{}, 10'007};
 arena<static_storage<5003>, best_fit<>> fit_embedded;
 arena<heap, best_fit<>, growth::fixed<allot::growth_options{.step = 1003, .regions = 8}>> fit_steps;
 arena<heap, best_fit<table_of_40>> table{{}, 7001};
+arena<heap, best_fit<by_offset>> table_by_offset{{}, 7001};
 arena<heap, best_fit<by_12>, growth::geometric<allot::growth_options{.step = 2003, .regions = 16}>> table_steps;
 helpers::supply supply_of_board;
 arena<helpers::handles<>, best_fit<>> board{helpers::handles<>{supply_of_board}, 4099};
@@ -58,6 +60,7 @@ arena<heap, pool<allot::pool_store::in_band, 7, 8>> pool_limited{{}, 1003};
 arena<heap, pool<allot::pool_store::in_band, 0, 8>, growth::fixed<allot::growth_options{.step = 301, .regions = 4}>>
     pool_steps;
 arena<static_storage<5001>, pool<allot::pool_store::bitmap, 131>> pool_bitmap;
+arena<static_storage<5001>, pool<allot::pool_store::bitmap, 61>> pool_word;
 arena<heap, pool<allot::pool_store::index_stack, 19>> pool_stack{{}, 2001};
 arena<static_storage<5001>, pool<allot::pool_store::atomic_bitmap, 131>> pool_atomic;
 arena<helpers::handles<>, pool<allot::pool_store::index_stack, 9>> pool_board{helpers::handles<>{supply_of_board}, 999};
@@ -236,6 +239,7 @@ void play_arenas() {
     play("fit_embedded", fit_embedded, sizes);
     play("fit_steps", fit_steps, sizes);
     play("table", table, sizes);
+    play("table_by_offset", table_by_offset, sizes);
     play("table_steps", table_steps, {900, 33, 2500, 257, 64, 3000, 7});
     play("board", board, sizes);
     play("boards", boards, {500, 33, 700, 257, 64, 500, 7});
@@ -244,6 +248,7 @@ void play_arenas() {
     play("pool_limited", pool_limited, slots);
     play("pool_steps", pool_steps, {30, 30, 30, 30, 30, 30, 30, 30, 30});
     play("pool_bitmap", pool_bitmap, std::vector<std::size_t>(70, 37));
+    play("pool_word", pool_word, std::vector<std::size_t>(50, 37));
     play("pool_stack", pool_stack, slots);
     play("pool_atomic", pool_atomic, std::vector<std::size_t>(70, 37));
     play("pool_board", pool_board, {30, 30, 30, 30});
