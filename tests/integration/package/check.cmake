@@ -103,7 +103,7 @@ elseif(WAY STREQUAL "planner")
                         OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
         foreach(name plan plan_memories plan_moves plan_mixed replan replan_at plan_symbolic symbolic_plan::bind
                      make_guide validate_moves validate_mixed)
-            if(NOT symbols MATCHES " U [^\n]*allot::v1::${name}<")
+            if(NOT symbols MATCHES " U [^\n]*allot::v1::${name}[<(]")
                 message(FATAL_ERROR "the planner of ${name} does not come from the library:\n${symbols}")
             endif()
         endforeach()
