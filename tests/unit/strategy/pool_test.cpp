@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <vector>
 
 namespace {
@@ -173,8 +172,11 @@ TEST_CASE_TEMPLATE("pool: a bitmap agrees with a set of slots, for each number o
         random = random * 1664525 + 1013904223;
         return (random >> 8) % n;
     };
-    const auto any_of = [&](const std::set<std::size_t>& from) {
-        return *std::next(from.begin(), static_cast<std::ptrdiff_t>(below(from.size())));
+    using sorted = std::vector<std::size_t>;  // a std::set needs a library that targets without a system lack
+    const auto any_of = [&](const sorted& from) { return from[below(from.size())]; };
+    const auto move_slot = [](std::size_t index, sorted& from, sorted& to) {
+        from.erase(std::lower_bound(from.begin(), from.end(), index));
+        to.insert(std::lower_bound(to.begin(), to.end(), index), index);
     };
     const auto at = [](std::size_t index) { return start + slot * index; };
     for (std::size_t count = 1; count <= most; ++count) {
@@ -182,8 +184,8 @@ TEST_CASE_TEMPLATE("pool: a bitmap agrees with a set of slots, for each number o
         pool strategy;
         const allot::extent whole{start, slot * count + below(slot)};
         REQUIRE(strategy.insert(whole));
-        std::set<std::size_t> free, live;
-        for (std::size_t i = 0; i != count; ++i) free.insert(i);
+        sorted free, live;
+        for (std::size_t i = 0; i != count; ++i) free.push_back(i);
         for (int round = 0; round != 24; ++round) {
             // Frees and allocates until a number of slots is in use that changes from round to round.
             const std::size_t wanted = below(count + 1);
@@ -193,16 +195,14 @@ TEST_CASE_TEMPLATE("pool: a bitmap agrees with a set of slots, for each number o
                     const std::size_t chosen = below(4) == 0 ? any_of(free) : count;
                     const auto given = chosen != count ? strategy.allocate_at({at(chosen), slot})
                                                        : strategy.allocate({1 + below(slot), 1});
-                    const std::size_t expected = chosen != count ? chosen : *free.begin();
+                    const std::size_t expected = chosen != count ? chosen : free.front();
                     REQUIRE(given.where.offset == at(expected));
-                    free.erase(expected);
-                    live.insert(expected);
+                    move_slot(expected, free, live);
                 }
                 while (live.size() > to) {
                     const std::size_t out = any_of(live);
                     strategy.deallocate({{at(out), slot}, {}});
-                    live.erase(out);
-                    free.insert(out);
+                    move_slot(out, live, free);
                 }
                 if (bursts == 0) break;
             }
