@@ -55,8 +55,9 @@ namespace detail {
 template <best_fit_options Options, std::unsigned_integral Offset, class Memory>
 struct best_fit_nodes {
     static constexpr auto granule = static_cast<Offset>(Options.granule);
-    using unit = std::conditional_t<Options.largest_offset / Options.granule <= 0xFFFF'FFFFU && (sizeof(Offset) > 4),
-                                    std::uint32_t, Offset>;
+    static constexpr Offset last = bounded(Options.largest_offset, std::numeric_limits<Offset>::max());
+    using unit =
+        std::conditional_t<(last / Options.granule <= 0xFFFF'FFFFU && sizeof(Offset) > 4), std::uint32_t, Offset>;
     using beside =
         std::conditional_t<Options.offset_index, side_table_nodes<Offset, Options.records, granule, index_links>,
                            block_table_nodes<Offset, Options.records, granule, unit>>;

@@ -14,6 +14,12 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+/// Returns the smaller one of an option, which may be `no_bound`, and a value. Offsets may be wider than the option.
+template <std::unsigned_integral Offset>
+[[nodiscard]] constexpr Offset bounded(std::size_t option, Offset value) noexcept {
+    return option != no_bound && option < value ? static_cast<Offset>(option) : value;
+}
+
 /// Arithmetic on the sizes of nodes and extents.
 template <best_fit_options Options, class Nodes, std::unsigned_integral Offset>
 struct node_sizes {
@@ -21,10 +27,6 @@ struct node_sizes {
     using layout_type = basic_layout<Offset>;
     using places = placement<Nodes, Offset>;
     static constexpr Offset nowhere = places::nowhere;
-    /// Returns the smaller one of an option, which may be `no_bound`, and a value.
-    [[nodiscard]] static constexpr Offset bounded(std::size_t option, Offset value) noexcept {
-        return option != no_bound && option < value ? static_cast<Offset>(option) : value;
-    }
     static constexpr Offset last_offset = bounded(Options.largest_offset, std::numeric_limits<Offset>::max());
     static constexpr Offset largest_extent = bounded(Options.largest_extent, last_offset);
     static constexpr Offset largest_node = Nodes::largest_node(largest_extent);
