@@ -14,15 +14,18 @@
 //     view         Reshape: all of the input        both tensors have the same bytes from `offset` on, so that one
 //                  Split: the output in the input   place serves both, and the operator copies nothing
 //                  Concat: the input in the output
+//     with `rows`  Split, Slice, Concat along an    the same for each row of the part: row i is at byte
+//                  inner dimension                  `offset + i * rows.stride` of the whole
 //
 // An alias is a permission. The kernels must support it: a kernel of Add reads both elements before it writes the
-// result, and a kernel of Concat skips an input that is in its place.
+// result, and a kernel of Concat skips an input that is in its place. A view with rows also needs kernels that read and
+// write the part with a distance between its rows: each operator lists such tensors in `strides`.
 //
 // When to use: the operators of a program are known, and their order or the sharing of bytes is open.
 // When not to use: only lifetimes are known. Use `plan_problem`.
 //
-// Complexity: plain data; `check_graph` is O(n log n).
-// Memory: three spans. `check_graph` needs about 40 bytes a tensor on the heap.
+// Complexity: plain data; `check_graph` is O(n log n) for n tensors, views, and rows of views.
+// Memory: three spans. `check_graph` needs about 50 bytes a tensor, view and row of a view on the heap.
 // Thread safety: any number of concurrent readers.
 #pragma once
 
@@ -45,10 +48,26 @@ struct graph_tensor {
     bool is_output = false;   ///< Whether the caller reads it after the last operator.
 };
 
+/// Rows of a tensor in memory: byte `b` is at `offset + b / size * stride + b % size`.
+struct row_layout {
+    std::uint64_t size = 0;    ///< Bytes of a row. 0: the bytes of the tensor are consecutive.
+    std::uint64_t stride = 0;  ///< Distance between the first bytes of a row and the next one.
+
+    /// Compares both members.
+    friend constexpr bool operator==(row_layout, row_layout) = default;
+};
+
+/// A tensor that an operator can read or write if its rows are apart, at any distance.
+struct strided_tensor {
+    std::uint32_t tensor = 0;  ///< Index of the tensor.
+    std::uint64_t row = 0;     ///< Bytes of a row. A tensor may be listed several times with different rows.
+};
+
 /// An operator of a graph: the indices of its tensors.
 struct graph_operator {
-    std::span<const std::uint32_t> reads{};   ///< Tensors that it reads.
-    std::span<const std::uint32_t> writes{};  ///< Tensors that it writes.
+    std::span<const std::uint32_t> reads{};     ///< Tensors that it reads.
+    std::span<const std::uint32_t> writes{};    ///< Tensors that it writes.
+    std::span<const strided_tensor> strides{};  ///< Those of them whose rows may be apart.
 };
 
 /// Kind of an alias.
@@ -63,6 +82,7 @@ struct graph_alias {
     std::uint32_t part = 0;              ///< The other tensor; the output of `overwrite`.
     std::uint64_t offset = 0;            ///< First byte of `part` in `whole`; 0 for `overwrite`.
     alias_kind kind = alias_kind::view;  ///< Kind of the alias.
+    row_layout rows{};                   ///< Rows of `part` in `whole`, if a view is not consecutive.
 };
 
 /// A graph. All members are views of arrays that the caller owns.
@@ -84,6 +104,8 @@ enum class graph_refusal : unsigned char {
     unrelated_alias,  ///< Alias: no operator reads one of the tensors and writes the other one.
     outside_whole,    ///< Alias: the part exceeds the whole, or `overwrite` has an offset.
     contradiction,    ///< Alias: another view defines the same bytes of the tensor that the operator writes.
+    bad_rows,         ///< Alias: its rows overlap or do not divide the part, or `overwrite` has rows.
+    bad_stride,       ///< Operator: `strides` has a tensor that it does not have, or a row that does not divide it.
 };
 
 /// Returns a human-readable description of the reason.
@@ -99,6 +121,8 @@ enum class graph_refusal : unsigned char {
         case graph_refusal::unrelated_alias: return "an alias relates tensors that no operator reads and writes";
         case graph_refusal::outside_whole: return "an alias exceeds the larger tensor";
         case graph_refusal::contradiction: return "two views define the same bytes of a tensor";
+        case graph_refusal::bad_rows: return "the rows of an alias overlap or do not divide the part";
+        case graph_refusal::bad_stride: return "the rows of a strided tensor do not divide a tensor of the operator";
     }
     return "unknown";
 }
@@ -135,10 +159,22 @@ inline constexpr std::uint32_t by_caller = ~std::uint32_t{0};
     return false;
 }
 
-/// Bytes of a tensor that a view defines.
+/// Returns whether an operator reads or writes a tensor.
+[[nodiscard]] constexpr bool has_tensor(const graph_operator& each, std::uint32_t tensor) noexcept {
+    return std::ranges::count(each.reads, tensor) != 0 || std::ranges::count(each.writes, tensor) != 0;
+}
+
+/// Returns the bytes of the larger tensor from the first byte of a view to its end. The rows divide the part.
+[[nodiscard]] constexpr std::uint64_t spanned_by(std::uint64_t size, row_layout rows) noexcept {
+    return rows.size == 0 || size == 0 ? size : (size / rows.size - 1) * rows.stride + rows.size;
+}
+
+/// Consecutive bytes of a tensor that a view defines.
 struct defined_bytes {
     std::uint32_t tensor = 0;
     std::uint64_t begin = 0, end = 0;
+    std::uint32_t source = 0;  // tensor that has the same bytes
+    std::uint64_t from = 0;    // first byte of it
     std::size_t alias = 0;
 };
 
@@ -147,10 +183,13 @@ struct defined_bytes {
     const std::vector<std::uint32_t> producer = producers_of(graph);
     std::vector<defined_bytes> made;
     for (std::size_t i = 0; i != graph.aliases.size(); ++i) {
-        const graph_alias& alias = graph.aliases[i];
-        if (const std::uint64_t size = graph.tensors[alias.part].size; alias.kind == alias_kind::view && size != 0) {
-            if (reads(graph, producer[alias.part], alias.whole)) made.push_back({alias.part, 0, size, i});
-            else made.push_back({alias.whole, alias.offset, alias.offset + size, i});
+        const auto& [whole, part, offset, kind, rows] = graph.aliases[i];
+        const std::uint64_t size = graph.tensors[part].size, row = rows.size == 0 ? size : rows.size;
+        if (kind != alias_kind::view) continue;
+        const bool is_output = reads(graph, producer[part], whole);
+        for (std::uint64_t at = 0, in_whole = offset; at != size; at += row, in_whole += rows.stride) {
+            if (is_output) made.push_back({part, at, at + row, whole, in_whole, i});
+            else made.push_back({whole, in_whole, in_whole + row, part, at, i});
         }
     }
     std::ranges::sort(made, [](const defined_bytes& a, const defined_bytes& b) {
@@ -182,19 +221,26 @@ struct defined_bytes {
             if (written[tensor]) return {written_twice, now};
             written[tensor] = true;
         }
+        for (const auto& [tensor, row] : graph.operators[now].strides)
+            if (!detail::has_tensor(graph.operators[now], tensor) || row == 0 || graph.tensors[tensor].size % row != 0)
+                return {bad_stride, now};
     }
     for (std::size_t i = 0; i != count; ++i)
         if (!written[i]) return {never_written, i};
     const std::vector<std::uint32_t> producer = detail::producers_of(graph);
     for (std::size_t i = 0; i != graph.aliases.size(); ++i) {
-        const auto [whole, part, offset, kind] = graph.aliases[i];
+        const auto& [whole, part, offset, kind, rows] = graph.aliases[i];
         if (whole >= count || part >= count) return {unrelated_alias, i};
         const bool is_output = detail::reads(graph, producer[part], whole);
         const bool is_input = kind == alias_kind::view && detail::reads(graph, producer[whole], part);
         if (!is_output && !is_input) return {unrelated_alias, i};
-        const std::uint64_t size = graph.tensors[whole].size;
-        if (kind == alias_kind::overwrite ? offset != 0 : offset > size || graph.tensors[part].size > size - offset)
+        const std::uint64_t size = graph.tensors[whole].size, bytes = graph.tensors[part].size;
+        if (kind == alias_kind::overwrite ? offset != 0 : offset > size || bytes > size - offset)
             return {outside_whole, i};
+        if (rows.size == 0) continue;
+        if (kind == alias_kind::overwrite || rows.stride < rows.size || bytes % rows.size != 0) return {bad_rows, i};
+        const std::uint64_t last = bytes == 0 ? 0 : bytes / rows.size - 1;
+        if (last > size / rows.stride || detail::spanned_by(bytes, rows) > size - offset) return {outside_whole, i};
     }
     const std::vector<detail::defined_bytes> defined = detail::defined_by_views(graph);
     for (std::size_t i = 1; i < defined.size(); ++i)

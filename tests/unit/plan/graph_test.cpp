@@ -47,9 +47,25 @@ TEST_CASE("check_graph: each mistake is found") {
     CHECK(error_after([](auto& made) { made.aliases[1] = {0, 1, 1, allot::alias_kind::overwrite}; }) ==
           allot::graph_error{reason::outside_whole, 1});
     CHECK(error_after([](auto& made) { made.aliases[1].offset = 7; }).reason == reason::contradiction);
+    CHECK(error_after([](auto& made) { made.aliases[0].rows = {4, 8}, made.aliases[1] = {2, 1, 4, {}, {4, 8}}; }) ==
+          allot::graph_error{});
+    CHECK(error_after([](auto& made) { made.aliases[0].rows = {4, 8}; }).reason == reason::contradiction);
+    CHECK(error_after([](auto& made) { made.aliases[0].rows = {3, 8}; }) == allot::graph_error{reason::bad_rows, 0});
+    CHECK(error_after([](auto& made) { made.aliases[0].rows = {4, 3}; }) == allot::graph_error{reason::bad_rows, 0});
+    CHECK(error_after([](auto& made) { made.aliases[0].rows = {4, 13}; }) ==
+          allot::graph_error{reason::outside_whole, 0});
+    CHECK(error_after([](auto& made) { made.aliases[0].rows = {4, ~std::uint64_t{0}}; }) ==
+          allot::graph_error{reason::outside_whole, 0});
+    CHECK(error_after([](auto& made) { made.aliases = {{0, 1, 0, allot::alias_kind::overwrite, {4, 4}}}; }) ==
+          allot::graph_error{reason::bad_rows, 0});
+    CHECK(error_after([](auto& made) { made.strides[0] = {{0, 4}, {1, 8}}; }) == allot::graph_error{});
+    CHECK(error_after([](auto& made) { made.strides[0] = {{2, 8}}; }) == allot::graph_error{reason::bad_stride, 0});
+    CHECK(error_after([](auto& made) { made.strides[0] = {{9, 8}}; }) == allot::graph_error{reason::bad_stride, 0});
+    CHECK(error_after([](auto& made) { made.strides[1] = {{0, 3}}; }) == allot::graph_error{reason::bad_stride, 1});
+    CHECK(error_after([](auto& made) { made.strides[1] = {{0, 0}}; }) == allot::graph_error{reason::bad_stride, 1});
 }
 
 TEST_CASE("check_graph: all reasons have a description") {
-    for (int i = 0; i <= static_cast<int>(reason::contradiction); ++i)
+    for (int i = 0; i <= static_cast<int>(reason::bad_stride); ++i)
         CHECK(std::string_view{allot::to_string(static_cast<reason>(i))} != "unknown");
 }

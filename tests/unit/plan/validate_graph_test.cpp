@@ -1,3 +1,4 @@
+#include "byte_machine.hpp"
 #include "graphs.hpp"
 
 #include <allot/plan/validate_graph.hpp>
@@ -26,60 +27,6 @@ graphs::owner three() {
 allot::graph_violation check(const graphs::owner& made, std::vector<std::uint64_t> offsets,
                              std::uint64_t capacity = unlimited, std::vector<std::uint32_t> order = {0, 1}) {
     return allot::validate_graph(made.view(), order, offsets, capacity);
-}
-
-/// Runs a graph byte by byte. Returns whether each operator reads what was written to its inputs.
-bool runs(const graphs::owner& made, const std::vector<std::uint64_t>& offsets) {
-    using byte = std::pair<std::uint32_t, std::uint64_t>;  // a tensor, and a byte of it
-    std::vector<byte> memory(4096, byte{~0u, 0});
-    std::vector<std::vector<byte>> contents(made.tensors.size());
-    const auto put = [&](std::uint32_t tensor) {
-        for (std::size_t i = 0; i != contents[tensor].size(); ++i) memory[offsets[tensor] + i] = contents[tensor][i];
-    };
-    const auto has = [&](std::uint32_t tensor) {
-        for (std::size_t i = 0; i != contents[tensor].size(); ++i)
-            if (memory[offsets[tensor] + i] != contents[tensor][i]) return false;
-        return true;
-    };
-    const auto fill = [&](std::uint32_t tensor) {
-        for (std::uint64_t i = 0; i != made.tensors[tensor].size; ++i) contents[tensor].push_back({tensor, i});
-    };
-    for (std::uint32_t i = 0; i != made.tensors.size(); ++i)
-        if (made.tensors[i].is_input) fill(i), put(i);
-    for (std::size_t now = 0; now != made.reads.size(); ++now) {
-        for (const std::uint32_t in : made.reads[now])
-            if (!has(in)) return false;
-        for (const std::uint32_t out : made.writes[now]) {
-            fill(out);
-            for (const allot::graph_alias& alias : made.aliases) {
-                if (alias.kind != allot::alias_kind::view) continue;
-                const bool in_whole = alias.part == out && std::ranges::count(made.reads[now], alias.whole) != 0;
-                const bool in_part = alias.whole == out && std::ranges::count(made.reads[now], alias.part) != 0;
-                for (std::uint64_t i = 0; i != made.tensors[alias.part].size; ++i) {
-                    if (in_whole) contents[out][i] = contents[alias.whole][alias.offset + i];
-                    if (in_part) contents[out][alias.offset + i] = contents[alias.part][i];
-                }
-            }
-            put(out);
-        }
-        for (const std::uint32_t out : made.writes[now])
-            if (!has(out)) return false;
-        for (const std::uint32_t in : made.reads[now]) {
-            if (has(in)) continue;
-            for (const std::uint32_t out : made.writes[now]) {
-                const bool apart = offsets[in] + made.tensors[in].size <= offsets[out] ||
-                                   offsets[out] + made.tensors[out].size <= offsets[in];
-                const bool permitted = std::ranges::any_of(made.aliases, [&](const allot::graph_alias& alias) {
-                    return alias.kind == allot::alias_kind::overwrite && alias.whole == in && alias.part == out &&
-                           offsets[in] == offsets[out];
-                });
-                if (!apart && !permitted) return false;
-            }
-        }
-    }
-    for (std::uint32_t i = 0; i != made.tensors.size(); ++i)
-        if (made.tensors[i].is_output && !has(i)) return false;
-    return true;
 }
 
 }  // namespace
@@ -123,7 +70,7 @@ TEST_CASE("validate_graph: agrees with a run of each byte, for random offsets") 
             offsets.push_back(random() % 3 == 0 && !offsets.empty() ? offsets[random() % offsets.size()]
                                                                     : random() % 6 * 20);
         }
-        const bool expected = runs(made, offsets);
+        const bool expected = graphs::runs(made.view(), offsets);
         CHECK((allot::validate_graph(made.view(), order, offsets, unlimited).kind == kind::none) == expected);
         ++(expected ? valid : invalid);
     }
@@ -131,7 +78,79 @@ TEST_CASE("validate_graph: agrees with a run of each byte, for random offsets") 
     CHECK(invalid > 100);
 }
 
+TEST_CASE("validate_graph: an operator reads and writes rows that are apart only if it can") {
+    graphs::owner made;  // x -> a (2 rows of 2 bytes), a -> y
+    for (int i = 0; i != 3; ++i) made.add_tensor(4);
+    made.tensors[0].is_input = made.tensors[2].is_output = true;
+    made.add_operator({0}, {1}, {{1, 2}});
+    made.add_operator({1}, {2}, {{1, 2}});
+    const auto found = [&](std::vector<std::uint64_t> offsets, std::vector<allot::row_layout> rows,
+                           std::uint64_t capacity = 14) {
+        return allot::validate_graph(made.view(), std::vector<std::uint32_t>{0, 1}, offsets, capacity, rows);
+    };
+    CHECK(found({0, 4, 10}, {{}, {2, 4}, {}}).kind == kind::none);
+    CHECK(found({0, 4, 6}, {{}, {2, 4}, {}}) == allot::graph_violation{kind::overwritten, 1, 1});
+    CHECK(found({0, 4, 10}, {{}, {2, 4}, {}}, 9) == allot::graph_violation{kind::outside, 1, 0});
+    CHECK(found({0, 4, 10}, {{}, {2, ~std::uint64_t{0}}, {}}) == allot::graph_violation{kind::outside, 1, 0});
+    CHECK(found({0, 4, 10}, {{}, {2, 1}, {}}) == allot::graph_violation{kind::bad_rows, 1, 0});
+    CHECK(found({0, 4, 10}, {{}, {3, 4}, {}}) == allot::graph_violation{kind::bad_rows, 1, 0});
+    CHECK(found({0, 4, 10}, {{}, {2, 4}}) == allot::graph_violation{kind::bad_rows, 2, 0});
+    CHECK(found({0, 4, 10}, {{}, {1, 2}, {}}) == allot::graph_violation{kind::not_strided, 0, 1});
+    CHECK(found({0, 6, 10}, {{2, 4}, {}, {}}) == allot::graph_violation{kind::not_strided, 2, 0});
+    CHECK(found({0, 4, 8}, {{}, {}, {2, 4}}) == allot::graph_violation{kind::not_strided, 2, 2});
+    made.strides[1].clear();
+    CHECK(found({0, 4, 10}, {{}, {2, 4}, {}}) == allot::graph_violation{kind::not_strided, 1, 1});
+}
+
+TEST_CASE("validate_graph: an operator whose views are in place needs no strides") {
+    graphs::owner made;  // x -> a, b; a, b -> c, with rows of 1 and 2 bytes; c -> y
+    for (const std::uint64_t size : {4, 2, 4, 6, 1}) made.add_tensor(size);
+    made.tensors[0].is_input = made.tensors[4].is_output = true;
+    made.add_operator({0}, {1, 2}, {{1, 1}, {2, 2}});
+    made.add_operator({1, 2}, {3});
+    made.add_operator({3}, {4});
+    made.aliases = {{3, 1, 0, allot::alias_kind::view, {1, 3}}, {3, 2, 1, allot::alias_kind::view, {2, 3}}};
+    const auto found = [&](std::vector<std::uint64_t> offsets, std::vector<allot::row_layout> rows) {
+        return allot::validate_graph(made.view(), std::vector<std::uint32_t>{0, 1, 2}, offsets, unlimited, rows);
+    };
+    CHECK(found({6, 0, 1, 0, 6}, {{}, {1, 3}, {2, 3}, {}, {}}).kind == kind::none);
+    CHECK(found({6, 0, 11, 0, 6}, {{}, {1, 3}, {}, {}, {}}).kind == kind::none);  // b is copied, a is not
+    CHECK(found({6, 10, 15, 0, 6}, {{}, {1, 3}, {}, {}, {}}) == allot::graph_violation{kind::not_strided, 1, 1});
+    CHECK(found({6, 0, 2, 0, 6}, {{}, {1, 3}, {2, 3}, {}, {}}).kind == kind::mixed);
+    made.writes[1].push_back(made.add_tensor(1));  // the operator also computes something
+    CHECK(found({6, 0, 1, 0, 6, 7}, {{}, {1, 3}, {2, 3}, {}, {}, {}}).kind == kind::not_strided);
+}
+
+TEST_CASE("validate_graph: agrees with a run of each byte, for random offsets and rows") {
+    std::mt19937 random{7};
+    std::size_t valid = 0, valid_with_rows = 0, invalid = 0;
+    for (int round = 0; round != 20'000; ++round) {
+        graphs::owner made = graphs::random_strided_graph(random, 1 + random() % 4);
+        std::vector<std::uint32_t> order;
+        for (std::uint32_t i = 0; i != made.reads.size(); ++i) order.push_back(i);
+        std::vector<std::uint64_t> offsets(made.tensors.size());
+        for (std::uint64_t& each : offsets) each = random() % 6 * 40;
+        std::vector<allot::row_layout> rows(made.tensors.size());
+        for (const allot::graph_alias& alias : made.aliases) {  // often in place
+            if (random() % 4 == 0) continue;
+            offsets[alias.part] = offsets[alias.whole] + alias.offset;
+            rows[alias.part] = rows[alias.whole];
+            if (alias.rows.size != 0) rows[alias.part] = alias.rows;
+            if (rows[alias.part].size != 0 && made.tensors[alias.part].size % rows[alias.part].size != 0)
+                rows[alias.part] = {};
+        }
+        const bool expected = graphs::runs(made.view(), offsets, rows);
+        const auto found = allot::validate_graph(made.view(), order, offsets, unlimited, rows);
+        CHECK((found.kind == kind::none) == expected);
+        const bool has_rows = std::ranges::any_of(rows, [](allot::row_layout each) { return each.size != 0; });
+        ++(expected ? has_rows ? valid_with_rows : valid : invalid);
+    }
+    CHECK(valid > 100);
+    CHECK(valid_with_rows > 100);
+    CHECK(invalid > 100);
+}
+
 TEST_CASE("validate_graph: all kinds have a description") {
-    for (int i = 0; i <= static_cast<int>(kind::output_lost); ++i)
+    for (int i = 0; i <= static_cast<int>(kind::not_strided); ++i)
         CHECK(std::string_view{allot::to_string(static_cast<kind>(i))} != "unknown");
 }

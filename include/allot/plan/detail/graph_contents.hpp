@@ -25,9 +25,9 @@ public:
         std::vector<std::vector<defined_bytes>> views(graph.tensors.size());  // by the tensor that they define
         for (const defined_bytes& each : defined_by_views(graph)) views[each.tensor].push_back(each);
         for (std::uint32_t i = 0; i != graph.tensors.size(); ++i)
-            if (graph.tensors[i].is_input) define(graph, i, {});
+            if (graph.tensors[i].is_input) define(i, graph.tensors[i].size, {});
         for (const graph_operator& each : graph.operators)
-            for (const std::uint32_t tensor : each.writes) define(graph, tensor, views[tensor]);
+            for (const std::uint32_t tensor : each.writes) define(tensor, graph.tensors[tensor].size, views[tensor]);
     }
 
     /// Returns whether `size` bytes of `a` from `at_a` on are those of `b` from `at_b` on.
@@ -75,16 +75,14 @@ private:
         if (at < end) runs_[tensor].push_back({at, end - at, tensor, at});
         at = std::max(at, end);
     }
-    void define(const operator_graph& graph, std::uint32_t tensor, std::span<const defined_bytes> views) {
+    void define(std::uint32_t tensor, std::uint64_t size, std::span<const defined_bytes> views) {
         std::uint64_t at = 0;
         for (const defined_bytes& view : views) {
-            const graph_alias& alias = graph.aliases[view.alias];
             own(tensor, at, view.begin);
-            const bool is_part = alias.part == tensor;
-            append(tensor, at, is_part ? alias.whole : alias.part, is_part ? alias.offset : 0, view.end - view.begin);
+            append(tensor, at, view.source, view.from, view.end - view.begin);
             at = view.end;
         }
-        own(tensor, at, graph.tensors[tensor].size);
+        own(tensor, at, size);
     }
 
     std::vector<std::vector<run>> runs_;  // by tensor, in the order of their bytes
