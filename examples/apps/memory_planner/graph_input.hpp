@@ -5,6 +5,7 @@
 //     element by element   Relu, Add, …          the output may overwrite an input of its size and type
 //     all bytes            Reshape, Flatten, …   a view
 //     consecutive parts    Concat, Split         views, if all dimensions before the axis are 1
+//     rows                 Concat, Split         views, if --strided lists the other operators of the parts
 //
 // With --recompute, operators that read and write few bytes are repeated, so that their results need not be in memory
 // between two readers.
@@ -21,7 +22,7 @@
 #include <allot/plan/validate_graph.hpp>
 
 #include <array>
-#include <cctype>
+#include <charconv>
 #include <memory>
 #include <sstream>
 
@@ -30,15 +31,17 @@ namespace planner {
 /// A network as a graph. The graph is a view of this object.
 class network_graph {
 public:
-    network_graph(const demo::network& net, bool shares, std::uint64_t align) : net_{net} {
+    network_graph(const demo::network& net, const options& chosen) : net_{net}, strided_{chosen.strided} {
         for (const demo::tensor& each : net.tensors)
-            tensors_.push_back({each.size, align, each.is_input, each.is_output});
+            tensors_.push_back({each.size, chosen.align, each.is_input, each.is_output});
         for (const demo::step& each : net.steps) {
             lists_.emplace_back(each.reads.begin(), each.reads.end());
             lists_.emplace_back(each.writes.begin(), each.writes.end());
-            if (shares) add_aliases(each);
+            if (chosen.in_place) add_aliases(each);
+            strides_.push_back(strides_of(each));
         }
-        for (std::size_t i = 0; i != lists_.size(); i += 2) operators_.push_back({lists_[i], lists_[i + 1]});
+        for (std::size_t i = 0; i != strides_.size(); ++i)
+            operators_.push_back({lists_[2 * i], lists_[2 * i + 1], strides_[i]});
     }
     network_graph(const network_graph&) = delete;
     network_graph& operator=(const network_graph&) = delete;
@@ -60,8 +63,7 @@ private:
                                          "sum",          "tanh"};
         static constexpr std::array whole{"dropout",  "expanddims", "expand_dims", "flatten",
                                           "identity", "reshape",    "squeeze",     "unsqueeze"};
-        std::string name = each.operation;
-        for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        const std::string name = names_of(each.operation)[0];
         const auto is_in = [&](const auto& list) { return std::ranges::count(list, name) != 0; };
         if (each.writes.size() == 1 && is_in(over)) {
             for (const std::size_t in : each.reads) overwrite(in, each.writes[0]);
@@ -82,36 +84,78 @@ private:
         const demo::tensor &from = net_.tensors[in], &to = net_.tensors[out];
         if (from.size == to.size && from.dtype == to.dtype) add(in, out, 0, allot::alias_kind::overwrite);
     }
-    /// Adds views of consecutive parts, if the parts are the whole tensor, and each is in one piece.
+    /// Adds views of parts, if the parts are the whole tensor and their shapes differ from it in one dimension.
     void divide(std::size_t all, const std::vector<std::size_t>& parts) {
+        const std::vector<std::uint64_t> whole = dimensions_of(net_.tensors[all]);
         std::uint64_t sum = 0;
-        for (const std::size_t part : parts) {
-            if (!is_in_one_piece(net_.tensors[all].shape, net_.tensors[part].shape)) return;
-            sum += net_.tensors[part].size;
+        for (const std::size_t part : parts) sum += net_.tensors[part].size;
+        if (sum != net_.tensors[all].size || sum == 0) return;
+        std::vector<allot::graph_alias> views;
+        for (std::uint64_t offset = 0; const std::size_t part : parts) {
+            const auto rows = rows_in(whole, dimensions_of(net_.tensors[part]), net_.tensors[part].size);
+            if (!rows) return;
+            if (net_.tensors[part].size != 0)
+                views.push_back({static_cast<std::uint32_t>(all), static_cast<std::uint32_t>(part), offset,
+                                 allot::alias_kind::view, *rows});
+            offset += rows->size == 0 ? net_.tensors[part].size : rows->size;
         }
-        if (sum != net_.tensors[all].size) return;
-        std::uint64_t offset = 0;
-        for (const std::size_t part : parts) {
-            if (net_.tensors[part].size != 0) add(all, part, offset);
-            offset += net_.tensors[part].size;
-        }
+        const auto differs = [&](const allot::graph_alias& view) { return view.rows.stride != views[0].rows.stride; };
+        if (std::ranges::any_of(views, differs) || (views[0].rows.size != 0 && strided_.empty())) return;
+        aliases_.insert(aliases_.end(), views.begin(), views.end());
     }
-    /// Returns whether the shapes, such as 1x64x8x8 and 1x16x8x8, differ in one dimension, with only 1 before it.
-    [[nodiscard]] static bool is_in_one_piece(const std::string& all, const std::string& part) {
-        std::istringstream in_all{all}, in_part{part};
-        std::string a, b;
-        bool is_leading = true;
-        while (std::getline(in_all, a, 'x')) {
-            if (!std::getline(in_part, b, 'x')) return false;
-            if (!is_leading && a != b) return false;
-            if (a != "1" || b != "1") is_leading = false;
+    /// Returns the dimensions of a shape such as 1x64x8x8; none if it is not made of numbers.
+    [[nodiscard]] static std::vector<std::uint64_t> dimensions_of(const demo::tensor& of) {
+        std::istringstream in{of.shape};
+        std::vector<std::uint64_t> made;
+        for (std::string field; std::getline(in, field, 'x');) {
+            std::uint64_t value = 0;
+            const auto [end, problem] = std::from_chars(field.data(), field.data() + field.size(), value);
+            if (problem != std::errc{} || end != field.data() + field.size()) return {};
+            made.push_back(value);
         }
-        return !std::getline(in_part, b, 'x');
+        return made;
+    }
+    /// Returns the rows of a part of a tensor, no bytes a row if it is one piece, or nothing if the shapes, such as
+    /// 4x64x8x8 and 4x16x8x8, do not differ in one dimension.
+    [[nodiscard]] static std::optional<allot::row_layout> rows_in(const std::vector<std::uint64_t>& whole,
+                                                                  const std::vector<std::uint64_t>& part,
+                                                                  std::uint64_t bytes) {
+        if (whole.empty() || whole.size() != part.size()) return std::nullopt;
+        const std::size_t axis = static_cast<std::size_t>(
+            std::mismatch(whole.begin(), whole.end(), part.begin()).first - whole.begin());
+        if (axis == whole.size()) return allot::row_layout{};
+        if (!std::equal(whole.begin() + static_cast<std::ptrdiff_t>(axis) + 1, whole.end(),
+                        part.begin() + static_cast<std::ptrdiff_t>(axis) + 1))
+            return std::nullopt;
+        std::uint64_t rows = 1;
+        for (std::size_t i = 0; i != axis; ++i) rows *= whole[i];
+        if (rows <= 1 || bytes == 0) return allot::row_layout{};
+        if (bytes % rows != 0 || part[axis] == 0) return std::nullopt;
+        const std::uint64_t row = bytes / rows;
+        return allot::row_layout{row, row / part[axis] * whole[axis]};
+    }
+    /// Returns the rows in which an operator can use its tensors: all dimensions from one on.
+    [[nodiscard]] std::vector<allot::strided_tensor> strides_of(const demo::step& each) const {
+        std::vector<allot::strided_tensor> made;
+        if (std::ranges::count(strided_, names_of(each.operation)[0]) == 0) return made;
+        for (const auto& list : {each.reads, each.writes})
+            for (const std::size_t tensor : list) {
+                std::uint64_t row = net_.tensors[tensor].size;
+                for (const std::uint64_t dimension : dimensions_of(net_.tensors[tensor])) {
+                    if (dimension == 0 || row % dimension != 0) break;
+                    if (dimension == 1) continue;
+                    row /= dimension;
+                    made.push_back({static_cast<std::uint32_t>(tensor), row});
+                }
+            }
+        return made;
     }
 
     const demo::network& net_;
+    const std::vector<std::string>& strided_;  // operators that can use rows that are apart
     std::vector<allot::graph_tensor> tensors_;
     std::vector<std::vector<std::uint32_t>> lists_;  // tensors that an operator reads; those that it writes; …
+    std::vector<std::vector<allot::strided_tensor>> strides_;
     std::vector<allot::graph_operator> operators_;
     std::vector<allot::graph_alias> aliases_;
 };
@@ -188,7 +232,7 @@ struct transformed_network {
             throw input_error{path + ": --order, --in-place and --recompute do not support branches and loops"};
         given_bound = net.lower_bound();
         const auto replace = [&](auto change) {
-            const allot::recomputed_graph graph = change(network_graph{net, chosen.in_place, chosen.align}.graph());
+            const allot::recomputed_graph graph = change(network_graph{net, chosen}.graph());
             text = text_of(comments_of(given), net, graph);
             net = demo::network_reader{path}.read(text);
         };
@@ -213,7 +257,7 @@ struct transformed_network {
 /// Returns the buffers of a network with the order, the repetitions and the sharing that the options select.
 [[nodiscard]] inline input graph_input(const std::string& text, const std::string& path, const options& chosen) {
     const auto changed = std::make_shared<const transformed_network>(text, path, chosen);
-    const auto graph = std::make_shared<const network_graph>(changed->net, chosen.in_place, chosen.align);
+    const auto graph = std::make_shared<const network_graph>(changed->net, chosen);
     std::vector<std::uint32_t> order(changed->net.steps.size());
     for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
     allot::graph_sharing shared = allot::share_bytes(graph->graph(), order);
@@ -225,8 +269,15 @@ struct transformed_network {
     made.buffers = std::move(shared.buffers);
     made.together = std::move(shared.together);
     made.shift = std::move(shared.shift);
-    made.run = [changed, graph, order](const std::vector<std::uint64_t>& offsets) -> std::string {
-        const auto found = allot::validate_graph(graph->graph(), order, offsets, unlimited);
+    if (!chosen.strided.empty()) {
+        made.columns += ",row,stride";
+        for (row& each : made.rows) {
+            const auto [size, stride] = shared.rows[each.buffer];
+            each.text += size == 0 ? ",," : ',' + std::to_string(size) + ',' + std::to_string(stride);
+        }
+    }
+    made.run = [changed, graph, order, layouts = std::move(shared.rows)](const std::vector<std::uint64_t>& offsets) -> std::string {
+        const auto found = allot::validate_graph(graph->graph(), order, offsets, unlimited, layouts);
         return found.kind == allot::graph_violation_kind::none
                    ? ""
                    : std::string{found.what()} + ": " + std::to_string(found.first) + ", " +

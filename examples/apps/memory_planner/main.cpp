@@ -46,6 +46,8 @@ output is a table of their plans, and with --json a line for each.
   --order                of a network: run the operators in an order with few live bytes
   --in-place             of a network: outputs overwrite inputs that nothing reads later, and reshaped, split and joined
                          tensors are views where their bytes are consecutive
+  --strided NAME,...     with --in-place: operators that can read and write tensors whose rows are apart, such as Conv,Relu;
+                         tensors are then also joined and split along inner dimensions in place
   --recompute PERCENT    of a network: repeat operators, so that their results leave the memory between two readers; the
                          repetitions read and write at most PERCENT of the bytes of all operators
   --budget SECONDS       time limit of the search for lower plans (default: a fixed effort of at most some seconds)

@@ -7,6 +7,8 @@
 
 #include <allot/core/arithmetic.hpp>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -23,6 +25,7 @@ struct options {
     std::uint64_t align = 1;                       // of each buffer, at least
     std::vector<memory> memories;
     std::vector<symbol_range> symbols;
+    std::vector<std::string> strided;        // operators whose tensors may have rows that are apart, in lower case
     std::optional<double> budget;            // seconds
     std::optional<std::uint64_t> recompute;  // percent of all bytes that operators read and write
     bool moves = false, order = false, in_place = false, json = false, help = false;
@@ -50,6 +53,18 @@ using demo::usage_error;
     if (problem != std::errc{} || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
         throw usage_error{"\"" + text + "\" is not a number of seconds"};
     return value;
+}
+
+/// Returns the names of a text such as Conv,Relu in lower case.
+[[nodiscard]] inline std::vector<std::string> names_of(const std::string& text) {
+    std::vector<std::string> names(1);
+    for (const char c : text) {
+        if (c == ',') names.emplace_back();
+        else names.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    if (std::find(names.begin(), names.end(), "") != names.end())
+        throw usage_error{"\"" + text + "\" is not a list of operators, such as Conv,Relu"};
+    return names;
 }
 
 /// Returns the number of a text such as 10.
@@ -141,6 +156,8 @@ using demo::usage_error;
             chosen.order = true;
         } else if (given.is_flag("--in-place")) {
             chosen.in_place = true;
+        } else if (given.is("--strided")) {
+            chosen.strided = names_of(given.value());
         } else if (given.is("--recompute")) {
             chosen.recompute = percent_of(given.value());
         } else if (given.is_flag("--json")) {
@@ -156,6 +173,7 @@ using demo::usage_error;
     chosen.file = chosen.files[0];
     if (chosen.files.size() > 1 && !(chosen.out + chosen.svg + chosen.html + chosen.certificate).empty())
         throw usage_error{"several files are given; --out, --svg, --html and --certificate are for one file"};
+    if (!chosen.strided.empty() && !chosen.in_place) throw usage_error{"--strided needs --in-place"};
     if (chosen.plans_graph() && (chosen.pages || chosen.moves))
         throw usage_error{"--order, --in-place and --recompute cannot be given with --pages or --moves"};
     if (chosen.plans_graph() && !chosen.symbols.empty())
