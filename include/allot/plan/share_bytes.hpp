@@ -31,6 +31,8 @@
 #include <allot/plan/graph.hpp>
 #include <allot/plan/problem.hpp>
 
+#include <utility>
+
 namespace allot {
 inline namespace v1 {
 
@@ -52,7 +54,12 @@ struct graph_sharing {
 /// exceptions of the heap.
 [[nodiscard]] inline graph_sharing share_bytes(const operator_graph& graph, std::span<const std::uint32_t> order) {
     detail::byte_sharer sharer{graph, order};
-    sharer.run();
+    sharer.run(false);
+    if (std::ranges::any_of(graph.aliases, [](const graph_alias& each) { return each.rows.size != 0; })) {
+        detail::byte_sharer other{graph, order};
+        other.run(true);
+        if (other.is_below(sharer)) sharer = std::move(other);
+    }
     graph_sharing made;
     for (std::uint32_t i = 0; i != graph.tensors.size(); ++i) {
         const auto [size, align, is_input, is_output] = graph.tensors[i];

@@ -53,9 +53,13 @@ public:
     }
 
     /// Tries all aliases. Rows of a tensor may become possible by later aliases, so with rows it tries again.
-    void run() {
-        while (try_all() && std::ranges::any_of(places_, [](const auto& each) { return each.rows.size != 0; })) {}
+    /// `compares` states whether views with rows of one tensor are also tried alone before all of them are taken.
+    void run(bool compares) {
+        while (try_all(compares) && std::ranges::any_of(places_, [](const auto& each) { return each.rows.size != 0; })) {
+        }
     }
+    /// Returns whether the most live bytes of a step are fewer than those of another result, or their sum is.
+    [[nodiscard]] bool is_below(const byte_sharer& other) const noexcept { return total().is_below(other.total()); }
 
     [[nodiscard]] lifetime live(std::size_t tensor) const noexcept { return live_[tensor]; }
     [[nodiscard]] const strided_place& place(std::size_t tensor) const noexcept { return places_[tensor]; }
@@ -78,7 +82,7 @@ private:
     [[nodiscard]] std::uint64_t size(std::uint32_t tensor) const noexcept { return graph_.tensors[tensor].size; }
 
     /// Tries all aliases that are not taken. Returns whether it took one.
-    bool try_all() {
+    bool try_all(bool compares) {
         bool takes = false;
         std::vector<std::uint32_t> next;
         for (std::uint32_t i = 0, end = 0; i != graph_.aliases.size(); i = end) {
@@ -89,47 +93,90 @@ private:
             };
             for (end = i; end != graph_.aliases.size() && (end == i || belongs(graph_.aliases[end])); ++end)
                 if (!use_.is_taken(end)) next.push_back(end);
-            if (next.size() > 1 && take(next)) takes = true;
-            else
-                for (const std::uint32_t each : next) takes |= take({&each, 1});
+            if (next.size() > 1) takes |= compares ? take_best(next) : take(next);
+            for (const std::uint32_t each : next)
+                if (!use_.is_taken(each)) takes |= take({&each, 1});
         }
         return takes;
     }
-    /// Takes those aliases that are valid, if they are useful together.
-    bool take(std::span<const std::uint32_t> aliases) {
-        std::vector<saved_group> saved;
-        for (const std::uint32_t i : aliases) {
-            save(group_of_[graph_.aliases[i].whole], saved);
-            save(group_of_[graph_.aliases[i].part], saved);
+    /// Takes all of the aliases, or one of them, if that is useful.
+    bool take_best(std::span<const std::uint32_t> aliases) {
+        std::span<const std::uint32_t> best = aliases;
+        outcome lowest = attempt(aliases);
+        undo();
+        for (std::size_t i = 0; i != aliases.size(); ++i) {
+            const outcome found = attempt(aliases.subspan(i, 1));
+            undo();
+            if (!found.is_useful || (lowest.is_useful && !found.is_below(lowest))) continue;
+            lowest = found;
+            best = aliases.subspan(i, 1);
         }
-        measure_before(saved);
-        std::vector<std::uint32_t> taken;
+        return lowest.is_useful && take(best);
+    }
+    /// Takes those of the aliases that are valid, if that is useful.
+    bool take(std::span<const std::uint32_t> aliases) {
+        if (!attempt(aliases).is_useful) {
+            undo();
+            return false;
+        }
+        for (std::size_t i = 0; i != heights_.size(); ++i) load_[at(from_) + i] += heights_[i] - before_[i];
+        return true;
+    }
+
+    /// Live bytes of the steps of some groups.
+    struct outcome {
+        bool is_useful = false;
+        std::uint64_t most = 0, sum = 0;
+
+        [[nodiscard]] bool is_below(const outcome& other) const noexcept {
+            return most != other.most ? most < other.most : sum < other.sum;
+        }
+    };
+    [[nodiscard]] outcome total() const noexcept {
+        outcome made;
+        for (const std::uint64_t each : load_) {
+            made.most = std::max(made.most, each);
+            made.sum += each;
+        }
+        return made;
+    }
+    /// Makes groups of those of the aliases that are valid.
+    outcome attempt(std::span<const std::uint32_t> aliases) {
+        saved_.clear();
+        taken_.clear();
+        for (const std::uint32_t i : aliases) {
+            save(group_of_[graph_.aliases[i].whole]);
+            save(group_of_[graph_.aliases[i].part]);
+        }
+        const outcome before = measure_all(before_);
         for (const std::uint32_t i : aliases) use_.take(i);
         for (const std::uint32_t i : aliases)
-            if (join(graph_.aliases[i])) taken.push_back(i);
+            if (join(graph_.aliases[i])) taken_.push_back(i);
             else use_.leave(i);
-        if (taken.empty()) return false;
+        outcome after = measure_all(heights_);
         // An operator may have to copy bytes of an alias that was expected to be taken.
-        const bool is_valid = taken.size() == aliases.size() || std::ranges::all_of(saved, [&](const saved_group& each) {
+        const bool is_valid = taken_.size() == aliases.size() ||
+                              std::ranges::all_of(saved_, [&](const saved_group& each) {
                                   return are_permitted(groups_[each.index], places_);
                               });
-        if (is_valid && (saved.size() == 1 || lowers_load(saved))) return true;
-        for (const saved_group& each : saved) restore(each);
-        for (const std::uint32_t each : taken) use_.leave(each);
-        return false;
+        after.is_useful = !taken_.empty() && is_valid && !before.is_below(after);
+        return after;
     }
-    void save(std::uint32_t group, std::vector<saved_group>& saved) const {
-        for (const saved_group& each : saved)
-            if (each.index == group) return;
-        saved.push_back({group, groups_[group], {}});
-        for (const std::uint32_t each : groups_[group]) saved.back().places.push_back(places_[each]);
-    }
-    void restore(const saved_group& of) {
-        groups_[of.index] = of.tensors;
-        for (std::size_t i = 0; i != of.tensors.size(); ++i) {
-            group_of_[of.tensors[i]] = of.index;
-            places_[of.tensors[i]] = of.places[i];
+    void undo() {
+        for (const saved_group& each : saved_) {
+            groups_[each.index] = each.tensors;
+            for (std::size_t i = 0; i != each.tensors.size(); ++i) {
+                group_of_[each.tensors[i]] = each.index;
+                places_[each.tensors[i]] = each.places[i];
+            }
         }
+        for (const std::uint32_t each : taken_) use_.leave(each);
+    }
+    void save(std::uint32_t group) {
+        for (const saved_group& each : saved_)
+            if (each.index == group) return;
+        saved_.push_back({group, groups_[group], {}});
+        for (const std::uint32_t each : groups_[group]) saved_.back().places.push_back(places_[each]);
     }
 
     /// Makes one group of those of two tensors, if the alias is valid.
@@ -206,32 +253,24 @@ private:
             }
         for (std::size_t i = 0; i != heights.size(); ++i) heights[i] += group_heights_[i];
     }
-    void measure_before(const std::vector<saved_group>& saved) {
-        from_ = live_[saved[0].tensors[0]].from;
+    /// Sets `heights` to the sum of those of the saved groups, from the first of their steps on, and returns the live
+    /// bytes of these steps. `load_` contains the heights before the attempt.
+    outcome measure_all(std::vector<std::uint64_t>& heights) {
+        from_ = live_[saved_[0].tensors[0]].from;
         std::int64_t until = from_;
-        for (const saved_group& group : saved)
+        for (const saved_group& group : saved_)
             for (const std::uint32_t each : group.tensors) {
                 from_ = std::min(from_, live_[each].from);
                 until = std::max(until, live_[each].until);
             }
-        before_.assign(at(until - from_), 0);
-        for (const saved_group& group : saved) measure(group.tensors, before_);
-    }
-    /// Returns whether the new groups lower the most live bytes of their steps, or their sum, and updates the load.
-    [[nodiscard]] bool lowers_load(const std::vector<saved_group>& saved) {
-        heights_.assign(before_.size(), 0);
-        for (const saved_group& group : saved) measure(groups_[group.index], heights_);
-        std::uint64_t most = 0, most_before = 0, saves = 0, loses = 0;
-        for (std::size_t i = 0; i != heights_.size(); ++i) {
-            const std::uint64_t load = load_[at(from_) + i];
-            most_before = std::max(most_before, load);
-            most = std::max(most, load - before_[i] + heights_[i]);
-            (heights_[i] > before_[i] ? loses : saves) +=
-                heights_[i] > before_[i] ? heights_[i] - before_[i] : before_[i] - heights_[i];
+        heights.assign(at(until - from_), 0);
+        for (const saved_group& group : saved_) measure(groups_[group.index], heights);
+        outcome made;
+        for (std::size_t i = 0; i != heights.size(); ++i) {
+            made.most = std::max(made.most, load_[at(from_) + i] - before_[i] + heights[i]);
+            made.sum += heights[i];
         }
-        if (most > most_before || (most == most_before && loses > saves)) return false;
-        for (std::size_t i = 0; i != heights_.size(); ++i) load_[at(from_) + i] += heights_[i] - before_[i];
-        return true;
+        return made;
     }
 
     operator_graph graph_;
@@ -245,6 +284,8 @@ private:
     std::vector<strided_place> places_, tried_;            // by tensor: in its group
     std::vector<std::uint64_t> heights_, group_heights_, before_;  // by step from `from_` on
     std::int64_t from_ = 0;
+    std::vector<saved_group> saved_;    // groups before an attempt
+    std::vector<std::uint32_t> taken_;  // aliases of an attempt
 };
 
 }  // namespace detail
