@@ -55,7 +55,7 @@ struct graph_sharing {
 [[nodiscard]] inline graph_sharing share_bytes(const operator_graph& graph, std::span<const std::uint32_t> order) {
     detail::byte_sharer sharer{graph, order};
     sharer.run(false);
-    if (std::ranges::any_of(graph.aliases, [](const graph_alias& each) { return each.rows.size != 0; })) {
+    if (detail::has_rows(graph)) {
         detail::byte_sharer other{graph, order};
         other.run(true);
         if (other.is_below(sharer)) sharer = std::move(other);

@@ -70,8 +70,7 @@ public:
 private:
     struct saved_group {
         std::uint32_t index = 0;
-        std::vector<std::uint32_t> tensors;
-        std::vector<strided_place> places;
+        std::size_t begin = 0, end = 0;  // in `saved_tensors_` and `saved_places_`
     };
 
     [[nodiscard]] static std::size_t at(std::int64_t step) noexcept { return static_cast<std::size_t>(step); }
@@ -143,44 +142,57 @@ private:
     /// Makes groups of those of the aliases that are valid.
     outcome attempt(std::span<const std::uint32_t> aliases) {
         saved_.clear();
+        saved_tensors_.clear();
+        saved_places_.clear();
         taken_.clear();
-        for (const std::uint32_t i : aliases) {
-            save(group_of_[graph_.aliases[i].whole]);
-            save(group_of_[graph_.aliases[i].part]);
-        }
-        const outcome before = measure_all(before_);
+        outcome before;
         for (const std::uint32_t i : aliases) use_.take(i);
-        for (const std::uint32_t i : aliases)
-            if (join(graph_.aliases[i])) taken_.push_back(i);
-            else use_.leave(i);
+        for (const std::uint32_t i : aliases) {
+            if (!can_join(graph_.aliases[i])) {
+                use_.leave(i);
+                continue;
+            }
+            if (taken_.empty()) {
+                for (const std::uint32_t each : aliases) save(graph_.aliases[each]);
+                before = measure_all(before_);
+            }
+            join(group_of_[graph_.aliases[i].whole], group_of_[graph_.aliases[i].part]);
+            taken_.push_back(i);
+        }
+        if (taken_.empty()) return {};
         outcome after = measure_all(heights_);
         // An operator may have to copy bytes of an alias that was expected to be taken.
         const bool is_valid = taken_.size() == aliases.size() ||
                               std::ranges::all_of(saved_, [&](const saved_group& each) {
                                   return are_permitted(groups_[each.index], places_);
                               });
-        after.is_useful = !taken_.empty() && is_valid && !before.is_below(after);
+        after.is_useful = is_valid && !before.is_below(after);
         return after;
     }
     void undo() {
-        for (const saved_group& each : saved_) {
-            groups_[each.index] = each.tensors;
-            for (std::size_t i = 0; i != each.tensors.size(); ++i) {
-                group_of_[each.tensors[i]] = each.index;
-                places_[each.tensors[i]] = each.places[i];
+        for (const auto& [index, begin, end] : saved_) {
+            const auto tensors = std::span{saved_tensors_}.subspan(begin, end - begin);
+            groups_[index].assign(tensors.begin(), tensors.end());
+            for (std::size_t i = begin; i != end; ++i) {
+                group_of_[saved_tensors_[i]] = index;
+                places_[saved_tensors_[i]] = saved_places_[i];
             }
         }
         for (const std::uint32_t each : taken_) use_.leave(each);
     }
-    void save(std::uint32_t group) {
-        for (const saved_group& each : saved_)
-            if (each.index == group) return;
-        saved_.push_back({group, groups_[group], {}});
-        for (const std::uint32_t each : groups_[group]) saved_.back().places.push_back(places_[each]);
+    void save(const graph_alias& alias) {
+        for (const std::uint32_t group : {group_of_[alias.whole], group_of_[alias.part]}) {
+            const auto is_it = [&](const saved_group& each) { return each.index == group; };
+            if (std::ranges::any_of(saved_, is_it)) continue;
+            const std::size_t begin = saved_tensors_.size();
+            saved_tensors_.insert(saved_tensors_.end(), groups_[group].begin(), groups_[group].end());
+            for (const std::uint32_t each : groups_[group]) saved_places_.push_back(places_[each]);
+            saved_.push_back({group, begin, saved_tensors_.size()});
+        }
     }
 
-    /// Makes one group of those of two tensors, if the alias is valid.
-    [[nodiscard]] bool join(const graph_alias& alias) {
+    /// Returns whether the groups of two tensors can be one, and sets the places to try.
+    [[nodiscard]] bool can_join(const graph_alias& alias) {
         const std::uint32_t a = group_of_[alias.whole], b = group_of_[alias.part];
         const strided_place inner{alias.offset, simplified(alias.rows, size(alias.part))};
         const auto [wanted, exists] = place_inside(places_[alias.whole], inner, size(alias.part));
@@ -191,6 +203,11 @@ private:
         for (const std::uint32_t first : groups_[a])
             for (const std::uint32_t second : groups_[b])
                 if (!may_share(first, second)) return false;
+        return true;
+    }
+    /// Makes one group of two, with the places to try.
+    void join(std::uint32_t a, std::uint32_t b) {
+        if (a == b) return;
         for (const std::uint32_t each : groups_[a]) places_[each] = tried_[each];
         for (const std::uint32_t each : groups_[b]) {
             places_[each] = tried_[each];
@@ -198,7 +215,6 @@ private:
             groups_[a].push_back(each);
         }
         groups_[b].clear();
-        return true;
     }
     /// Returns whether all tensors of a group are aligned at the places, and all operators can use their rows.
     [[nodiscard]] bool are_permitted(const std::vector<std::uint32_t>& group,
@@ -256,13 +272,12 @@ private:
     /// Sets `heights` to the sum of those of the saved groups, from the first of their steps on, and returns the live
     /// bytes of these steps. `load_` contains the heights before the attempt.
     outcome measure_all(std::vector<std::uint64_t>& heights) {
-        from_ = live_[saved_[0].tensors[0]].from;
+        from_ = live_[saved_tensors_[0]].from;
         std::int64_t until = from_;
-        for (const saved_group& group : saved_)
-            for (const std::uint32_t each : group.tensors) {
-                from_ = std::min(from_, live_[each].from);
-                until = std::max(until, live_[each].until);
-            }
+        for (const std::uint32_t each : saved_tensors_) {
+            from_ = std::min(from_, live_[each].from);
+            until = std::max(until, live_[each].until);
+        }
         heights.assign(at(until - from_), 0);
         for (const saved_group& group : saved_) measure(groups_[group.index], heights);
         outcome made;
@@ -285,6 +300,8 @@ private:
     std::vector<std::uint64_t> heights_, group_heights_, before_;  // by step from `from_` on
     std::int64_t from_ = 0;
     std::vector<saved_group> saved_;    // groups before an attempt
+    std::vector<std::uint32_t> saved_tensors_;
+    std::vector<strided_place> saved_places_;
     std::vector<std::uint32_t> taken_;  // aliases of an attempt
 };
 

@@ -14,15 +14,19 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+/// Returns whether a tensor of a graph may have rows that are apart.
+[[nodiscard]] inline bool has_rows(const operator_graph& graph) noexcept {
+    return std::ranges::any_of(graph.aliases, [](const graph_alias& each) { return each.rows.size != 0; });
+}
+
 class strided_use {
 public:
-    explicit strided_use(const operator_graph& graph)
-        : graph_{graph},
-          producer_{producers_of(graph)},
-          readers_(graph.tensors.size()),
-          views_(graph.operators.size()),
-          own_(graph.operators.size()),
-          taken_(graph.aliases.size()) {
+    explicit strided_use(const operator_graph& graph) : graph_{graph}, taken_(graph.aliases.size()) {
+        if (!has_rows(graph)) return;
+        producer_ = producers_of(graph);
+        readers_.resize(graph.tensors.size());
+        views_.resize(graph.operators.size());
+        own_.resize(graph.operators.size());
         for (std::uint32_t now = 0; now != graph.operators.size(); ++now) {
             for (const std::uint32_t tensor : graph.operators[now].reads) readers_[tensor].push_back(now);
             for (const std::uint32_t tensor : graph.operators[now].writes) own_[now] += graph.tensors[tensor].size;
