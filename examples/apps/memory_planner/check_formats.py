@@ -696,6 +696,34 @@ step 6 Flatten 6 -> 7
         for part in "45":
             self.assertFalse(places["6"] < places[part] + 100 and places[part] < places["6"] + 200)
 
+    COLUMNS = """network columns
+tensor 0 40 float32 10 x
+tensor 1 100 float32 5x1x5x1 a
+tensor 2 200 float32 5x2x5x1 b
+tensor 3 300 float32 5x3x5x1 c
+tensor 4 40 float32 10 y
+input 0
+output 4
+step 0 Conv 0 -> 1
+step 1 Conv 0 -> 2
+step 2 Concat 1 2 -> 3
+step 3 Gemm 3 -> 4
+"""
+
+    def test_parts_in_rows_lie_in_their_concatenation(self):
+        path = self.file("columns.network", self.COLUMNS)
+        for strided, peak in (("conv", 340), ("Gemm", 600), ("Relu,Concat", 600)):
+            told, table = self.plan(path, "--in-place", "--strided", strided)
+            self.assertEqual(told["peak"], peak)
+            places = {row["id"]: (int(row["offset"]), row["row"], row["stride"]) for row in table}
+            begin = places["3"][0]
+            if peak == 340:
+                self.assertEqual([places["1"], places["2"]], [(begin, "20", "60"), (begin + 20, "40", "60")])
+            else:
+                self.assertEqual([places["1"][1:], places["2"][1:]], [("", "")] * 2)
+            self.assertEqual(places["3"][1:], ("", ""))
+        self.assertEqual(self.peaks(self.COLUMNS, "--in-place"), 600)
+
     def test_the_network_in_the_new_order(self):
         out = self.folder / "out.network"
         path = self.file("two.network", self.NETWORK)
@@ -749,6 +777,8 @@ step 4 Conv 1 4 -> 5
         for arguments, reason in (
                 (("--order", table), "states no operators"),
                 (("--in-place", "--pages", "4", network), "cannot be given with --pages or --moves"),
+                (("--strided", "Conv", network), "--strided needs --in-place"),
+                (("--in-place", "--strided", "Conv,", network), '"Conv," is not a list of operators'),
                 (("--recompute", "x", network), '"x" is not a percentage from 0 to 1000'),
                 (("--recompute", "10", table), "states no operators"),
                 (("--out", "x.network", network), "give --order")):

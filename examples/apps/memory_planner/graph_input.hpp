@@ -121,8 +121,8 @@ private:
                                                                   const std::vector<std::uint64_t>& part,
                                                                   std::uint64_t bytes) {
         if (whole.empty() || whole.size() != part.size()) return std::nullopt;
-        const std::size_t axis = static_cast<std::size_t>(
-            std::mismatch(whole.begin(), whole.end(), part.begin()).first - whole.begin());
+        const std::size_t axis =
+            static_cast<std::size_t>(std::mismatch(whole.begin(), whole.end(), part.begin()).first - whole.begin());
         if (axis == whole.size()) return allot::row_layout{};
         if (!std::equal(whole.begin() + static_cast<std::ptrdiff_t>(axis) + 1, whole.end(),
                         part.begin() + static_cast<std::ptrdiff_t>(axis) + 1))
@@ -276,7 +276,8 @@ struct transformed_network {
             each.text += size == 0 ? ",," : ',' + std::to_string(size) + ',' + std::to_string(stride);
         }
     }
-    made.run = [changed, graph, order, layouts = std::move(shared.rows)](const std::vector<std::uint64_t>& offsets) -> std::string {
+    made.run = [changed, graph, order,
+                layouts = std::move(shared.rows)](const std::vector<std::uint64_t>& offsets) -> std::string {
         const auto found = allot::validate_graph(graph->graph(), order, offsets, unlimited, layouts);
         return found.kind == allot::graph_violation_kind::none
                    ? ""

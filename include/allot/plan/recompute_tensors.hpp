@@ -40,16 +40,17 @@ struct recomputed_graph {
     std::vector<graph_tensor> tensors;              ///< Tensors: those of the given graph, then results of repetitions.
     std::vector<std::uint32_t> tensor_of;           ///< Given tensor that each tensor is, or whose contents it has.
     std::vector<std::vector<std::uint32_t>> reads;  ///< Tensors that each operator reads.
-    std::vector<std::vector<std::uint32_t>> writes;  ///< Tensors that each operator writes.
-    std::vector<std::uint32_t> operator_of;          ///< Given operator that each operator is, or repeats.
-    std::vector<graph_alias> aliases;                ///< Aliases.
-    std::uint64_t peak = 0;                          ///< Most live bytes of a step.
-    std::uint64_t cost = 0;                          ///< Sum of the costs of repetitions.
+    std::vector<std::vector<std::uint32_t>> writes;    ///< Tensors that each operator writes.
+    std::vector<std::vector<strided_tensor>> strides;  ///< Those of them whose rows may be apart.
+    std::vector<std::uint32_t> operator_of;            ///< Given operator that each operator is, or repeats.
+    std::vector<graph_alias> aliases;                  ///< Aliases.
+    std::uint64_t peak = 0;                            ///< Most live bytes of a step.
+    std::uint64_t cost = 0;                            ///< Sum of the costs of repetitions.
 
     /// Returns the operators in the order in which they run. They view this object.
     [[nodiscard]] std::vector<graph_operator> operators() const {
         std::vector<graph_operator> made;
-        for (std::size_t i = 0; i != reads.size(); ++i) made.push_back({reads[i], writes[i]});
+        for (std::size_t i = 0; i != reads.size(); ++i) made.push_back({reads[i], writes[i], strides[i]});
         return made;
     }
     /// Returns 0, 1, 2, … for `share_bytes`.
@@ -106,7 +107,7 @@ private:
         std::size_t count = 0, step = 0;  // steps with the peak; the first of them
     };
 
-    /// Adds the aliases of the given graph, for each run of their operator.
+    /// Adds the aliases and the strided tensors of the given graph, for each run of their operator.
     void add_aliases(recomputed_graph& to) const {
         const std::vector<std::uint32_t> producer = producers_of(graph_);
         std::vector<std::vector<graph_alias>> of(graph_.operators.size());  // by operator
@@ -115,20 +116,26 @@ private:
             of[producer[is_output ? alias.part : alias.whole]].push_back(alias);
         }
         to.aliases.clear();
-        for (std::size_t i = 0; i != to.reads.size(); ++i)
+        to.strides.assign(to.reads.size(), {});
+        for (std::size_t i = 0; i != to.reads.size(); ++i) {
+            const auto replace = [&](std::uint32_t& tensor) {
+                for (const auto& list : {to.reads[i], to.writes[i]})
+                    for (const std::uint32_t each : list)
+                        if (to.tensor_of[each] == tensor) {
+                            tensor = each;
+                            return;
+                        }
+            };
             for (graph_alias alias : of[to.operator_of[i]]) {
-                const auto replace = [&](std::uint32_t& tensor) {
-                    for (const auto& list : {to.reads[i], to.writes[i]})
-                        for (const std::uint32_t each : list)
-                            if (to.tensor_of[each] == tensor) {
-                                tensor = each;
-                                return;
-                            }
-                };
                 replace(alias.whole);
                 replace(alias.part);
                 to.aliases.push_back(alias);
             }
+            for (strided_tensor each : graph_.operators[to.operator_of[i]].strides) {
+                replace(each.tensor);
+                to.strides[i].push_back(each);
+            }
+        }
     }
     [[nodiscard]] static measure_of measure(const recomputed_graph& of) {
         const std::vector<graph_operator> operators = of.operators();

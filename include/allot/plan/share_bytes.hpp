@@ -16,14 +16,24 @@
 // that it concerns, or their sum without raising their maximum. The aliases are tried in the given order. An alias
 // whose offset is not a multiple of the part's alignment is not taken.
 //
+//     Concat of columns: a has rows of 2 bytes, b rows of 1      c: a a b a a b     `rows` of a is {2, 3}, of b {1, 3}
+//
+// A view with rows gives its part rows that are apart: byte `i` of a tensor is at
+// `offset + i / rows.size * rows.stride + i % rows.size`. It is taken only if each operator that reads or writes bytes
+// of the part lists it in `strides`. An operator that finds its views in place reads and writes none of their bytes. The
+// buffer of the part spans all of its rows, and the bytes between them are not used by others. Inputs and outputs of the
+// graph stay consecutive. Views with rows of one tensor that follow each other are tried together and alone.
+//
 // The group of a tensor has one offset, which can make the plan harder. If the plan is above its bound, compare it with
 // a plan of the graph without aliases.
 //
-// When to use: before `plan`, for operators that can work in place, and for reshaping, splitting and concatenation.
-// When not to use: for views with strides, such as a concatenation of columns: their bytes are not consecutive.
+// When to use: before `plan`, for operators that can work in place, and for reshaping, slicing, splitting and
+// concatenation.
+// When not to use: for lifetimes without operators. Use `plan_problem` with `together`.
 //
-// Complexity: for each alias, the steps of its tensors, and the product of the sizes of the two groups.
-// Memory: about 100 bytes a tensor on the heap.
+// Complexity: for each alias, the steps of its tensors, and the product of the sizes of the two groups. If views have
+// rows, several times as much, and the rows of two tensors for each pair of overlapping ones.
+// Memory: about 150 bytes a tensor, and 150 bytes for each row of a view, on the heap.
 // Thread safety: the function has no state.
 #pragma once
 
@@ -41,7 +51,7 @@ struct graph_sharing {
     std::vector<plan_buffer> buffers;    ///< Buffer of each tensor. It begins `shift` bytes before the tensor.
     std::vector<plan_pair> together;     ///< Buffers of one group, which share an offset.
     std::vector<std::uint64_t> shift;    ///< Offset of each tensor in its buffer.
-    std::vector<row_layout> rows;        ///< Rows of each tensor, for operators that list it in `strides`.
+    std::vector<row_layout> rows;        ///< Rows of each tensor; none if its bytes are consecutive.
     std::vector<std::uint32_t> aliases;  ///< Indices of the aliases that are taken.
 
     /// Returns the problem to plan. It views this object.

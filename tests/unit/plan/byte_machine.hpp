@@ -75,7 +75,8 @@ private:
         return true;
     }
     /// Returns the byte of a tensor that an operator reads which byte `i` of `out` is.
-    [[nodiscard]] std::optional<byte> source(const allot::graph_operator& by, std::uint32_t out, std::uint64_t i) const {
+    [[nodiscard]] std::optional<byte> source(const allot::graph_operator& by, std::uint32_t out,
+                                             std::uint64_t i) const {
         for (const allot::graph_alias& alias : graph_.aliases) {
             if (alias.kind != allot::alias_kind::view) continue;
             const auto is_read = [&](std::uint32_t tensor) { return std::ranges::count(by.reads, tensor) != 0; };

@@ -18,7 +18,8 @@ void check_runs(const allot::recomputed_graph& made) {
     for (std::size_t i = 0; i != made.tensors.size(); ++i) base.push_back(i * 65'536);
     for (const allot::plan_pair& pair : shared.together) base[pair.second] = base[pair.first];
     for (std::size_t i = 0; i != made.tensors.size(); ++i) offsets.push_back(base[i] + shared.shift[i]);
-    CHECK(allot::validate_graph(graph, made.order(), offsets, ~std::uint64_t{0}) == allot::graph_violation{});
+    CHECK(allot::validate_graph(graph, made.order(), offsets, ~std::uint64_t{0}, shared.rows) ==
+          allot::graph_violation{});
 }
 
 /// Returns whether each operator has the inputs and results of the given one, and each given operator runs.
@@ -73,6 +74,21 @@ TEST_CASE("recompute_tensors: a tensor that a distant operator reads is computed
     check_runs(made);
 }
 
+TEST_CASE("recompute_tensors: a repeated operator can use the same rows") {
+    graphs::owner given = skip_connection();
+    given.strides = {{{1, 50}}, {{1, 50}, {2, 25}}, {}, {}, {}};
+    const auto made = allot::recompute_tensors(given.view(), std::vector<std::uint64_t>(5, 7), 7);
+    REQUIRE(made.operator_of == std::vector<std::uint32_t>{0, 1, 2, 3, 0, 4});
+    const auto rows_of = [&](std::size_t i, std::size_t k) {
+        const allot::strided_tensor& each = made.operators()[i].strides[k];
+        return std::pair{each.tensor, each.row};
+    };
+    CHECK(rows_of(0, 0) == std::pair{made.writes[0][0], std::uint64_t{50}});
+    CHECK(rows_of(1, 1) == std::pair{made.writes[1][0], std::uint64_t{25}});
+    CHECK(rows_of(4, 0) == std::pair{made.writes[4][0], std::uint64_t{50}});
+    check_runs(made);
+}
+
 TEST_CASE("recompute_tensors: the budget and operators that must run once are respected") {
     const graphs::owner given = skip_connection();
     std::vector<std::uint64_t> costs(5, 7);
@@ -85,7 +101,8 @@ TEST_CASE("recompute_tensors: random graphs compute the same, and their peak is 
     std::mt19937 random{6};
     std::size_t lower = 0;
     for (int round = 0; round != 150; ++round) {
-        const graphs::owner given = graphs::random_graph(random, 1 + random() % 14);
+        const graphs::owner given = round % 3 == 0 ? graphs::random_strided_graph(random, 1 + random() % 14)
+                                                   : graphs::random_graph(random, 1 + random() % 14);
         const allot::operator_graph graph = given.view();
         std::vector<std::uint64_t> costs;
         for (std::size_t i = 0; i != graph.operators.size(); ++i) costs.push_back(random() % 9 + 1);

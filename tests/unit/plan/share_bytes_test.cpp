@@ -27,7 +27,8 @@ shared_plan plan(const allot::operator_graph& graph, const std::vector<std::uint
         made.offsets.push_back(planned->places[i].offset + made.sharing.shift[i]);
     made.peak = planned->peak;
     made.bound = planned->bound;
-    const allot::graph_violation found = allot::validate_graph(graph, order, made.offsets, made.peak, made.sharing.rows);
+    const allot::graph_violation found =
+        allot::validate_graph(graph, order, made.offsets, made.peak, made.sharing.rows);
     INFO(found.what(), ' ', found.first, ' ', found.second);
     REQUIRE(found == allot::graph_violation{});
     return made;
@@ -172,7 +173,7 @@ TEST_CASE("share_bytes: the inputs of a concatenation of columns lie in its outp
     made.strides[1].clear();  // the producer of b writes consecutive bytes
     const auto partly = plan(made.view(), given_order(made.view()));
     CHECK(partly.sharing.rows[b] == allot::row_layout{});
-    CHECK(partly.peak == 52);  // b, and c with a in it
+    CHECK(partly.peak == 52);    // b, and c with a in it
     made.strides[0] = {{a, 4}};  // another row
     CHECK(plan(made.view(), given_order(made.view())).sharing.aliases.empty());
     made.strides = {{{a, 3}}, {{b, 5}}, {}, {}};
@@ -189,12 +190,9 @@ TEST_CASE("share_bytes: columns of a split are windows of its input, and results
     made.add_operator({a}, {p}, {{a, 2}, {p, 2}});
     made.add_operator({b}, {q}, {{b, 6}, {q, 6}});
     made.add_operator({p, q}, {c});
-    made.aliases = {{x, a, 0, allot::alias_kind::view, {2, 8}},
-                    {x, b, 2, allot::alias_kind::view, {6, 8}},
-                    {a, p, 0, allot::alias_kind::overwrite},
-                    {b, q, 0, allot::alias_kind::overwrite},
-                    {c, p, 0, allot::alias_kind::view, {2, 8}},
-                    {c, q, 2, allot::alias_kind::view, {6, 8}}};
+    made.aliases = {{x, a, 0, allot::alias_kind::view, {2, 8}}, {x, b, 2, allot::alias_kind::view, {6, 8}},
+                    {a, p, 0, allot::alias_kind::overwrite},    {b, q, 0, allot::alias_kind::overwrite},
+                    {c, p, 0, allot::alias_kind::view, {2, 8}}, {c, q, 2, allot::alias_kind::view, {6, 8}}};
     const auto result = plan(made.view(), given_order(made.view()));
     CHECK(result.peak == 32);
     CHECK(result.offsets == std::vector<std::uint64_t>{0, 0, 2, 0, 2, 0});
@@ -213,7 +211,8 @@ TEST_CASE("share_bytes: a concatenation inside another one has the distance of t
     made.add_operator({c, d}, {e});
     made.add_operator({e}, {y});
     const auto view = allot::alias_kind::view;
-    made.aliases = {{c, a, 0, view, {4, 8}}, {c, b, 4, view, {4, 8}}, {e, c, 0, view, {8, 10}}, {e, d, 8, view, {2, 10}}};
+    made.aliases = {
+        {c, a, 0, view, {4, 8}}, {c, b, 4, view, {4, 8}}, {e, c, 0, view, {8, 10}}, {e, d, 8, view, {2, 10}}};
     const auto result = plan(made.view(), given_order(made.view()));
     CHECK(result.peak == 22);
     CHECK(result.sharing.rows == std::vector<allot::row_layout>{{}, {4, 10}, {4, 10}, {8, 10}, {2, 10}, {}, {}});

@@ -104,7 +104,7 @@ TEST_CASE("validate_graph: an operator reads and writes rows that are apart only
 
 TEST_CASE("validate_graph: an operator whose views are in place needs no strides") {
     graphs::owner made;  // x -> a, b; a, b -> c, with rows of 1 and 2 bytes; c -> y
-    for (const std::uint64_t size : {4, 2, 4, 6, 1}) made.add_tensor(size);
+    for (const std::uint64_t size : {4u, 2u, 4u, 6u, 1u}) made.add_tensor(size);
     made.tensors[0].is_input = made.tensors[4].is_output = true;
     made.add_operator({0}, {1, 2}, {{1, 1}, {2, 2}});
     made.add_operator({1, 2}, {3});

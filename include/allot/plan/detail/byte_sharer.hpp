@@ -55,8 +55,8 @@ public:
     /// Tries all aliases. Rows of a tensor may become possible by later aliases, so with rows it tries again.
     /// `compares` states whether views with rows of one tensor are also tried alone before all of them are taken.
     void run(bool compares) {
-        while (try_all(compares) && std::ranges::any_of(places_, [](const auto& each) { return each.rows.size != 0; })) {
-        }
+        while (try_all(compares) &&
+               std::ranges::any_of(places_, [](const auto& each) { return each.rows.size != 0; })) {}
     }
     /// Returns whether the most live bytes of a step are fewer than those of another result, or their sum is.
     [[nodiscard]] bool is_below(const byte_sharer& other) const noexcept { return total().is_below(other.total()); }
@@ -75,8 +75,8 @@ private:
 
     [[nodiscard]] static std::size_t at(std::int64_t step) noexcept { return static_cast<std::size_t>(step); }
     [[nodiscard]] bool has_rows(const graph_alias& alias) const noexcept {
-        return alias.kind == alias_kind::view && (alias.rows.size != 0 || places_[alias.whole].rows.size != 0 ||
-                                                  places_[alias.part].rows.size != 0);
+        return alias.kind == alias_kind::view &&
+               (alias.rows.size != 0 || places_[alias.whole].rows.size != 0 || places_[alias.part].rows.size != 0);
     }
     [[nodiscard]] std::uint64_t size(std::uint32_t tensor) const noexcept { return graph_.tensors[tensor].size; }
 
@@ -162,10 +162,10 @@ private:
         if (taken_.empty()) return {};
         outcome after = measure_all(heights_);
         // An operator may have to copy bytes of an alias that was expected to be taken.
-        const bool is_valid = taken_.size() == aliases.size() ||
-                              std::ranges::all_of(saved_, [&](const saved_group& each) {
-                                  return are_permitted(groups_[each.index], places_);
-                              });
+        const bool is_valid =
+            taken_.size() == aliases.size() || std::ranges::all_of(saved_, [&](const saved_group& each) {
+                return are_permitted(groups_[each.index], places_);
+            });
         after.is_useful = is_valid && !before.is_below(after);
         return after;
     }
@@ -261,6 +261,7 @@ private:
 
     /// Adds the highest byte of a group's live tensors at each step to `heights`.
     void measure(const std::vector<std::uint32_t>& group, std::vector<std::uint64_t>& heights) {
+        if (group.empty()) return;
         group_heights_.assign(heights.size(), 0);
         for (const std::uint32_t each : group)
             for (std::int64_t now = live_[each].from; now != live_[each].until; ++now) {
@@ -299,7 +300,7 @@ private:
     std::vector<strided_place> places_, tried_;            // by tensor: in its group
     std::vector<std::uint64_t> heights_, group_heights_, before_;  // by step from `from_` on
     std::int64_t from_ = 0;
-    std::vector<saved_group> saved_;    // groups before an attempt
+    std::vector<saved_group> saved_;  // groups before an attempt
     std::vector<std::uint32_t> saved_tensors_;
     std::vector<strided_place> saved_places_;
     std::vector<std::uint32_t> taken_;  // aliases of an attempt
