@@ -14,6 +14,9 @@
 #include <allot/host/tightly_coupled.hpp>
 #include <allot/host/virtual_memory.hpp>
 
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
 #include <sys/mman.h>
 
 namespace sweep {
@@ -99,7 +102,7 @@ struct ground<host::virtual_memory, Size> {
 
 // ── compositions of arenas ───────────────────────────────────────────────────────────────────────────────────────────
 
-enum class made { alone, fallback, synchronized, paged };
+enum class made { alone, fallback, synchronized, paged, bare };
 constexpr std::size_t row_bytes = 40;
 
 using tables_type = arena<host::heap, best_fit<>>;
@@ -295,9 +298,111 @@ private:
     block_type blocks_[most_ids];
 };
 
+// ── strategies without an arena ──────────────────────────────────────────────────────────────────────────────────────
+
+template <class Strategy>
+constexpr best_fit_options options_of{};
+template <best_fit_options Options, class Offset, class Memory>
+constexpr best_fit_options options_of<best_fit<Options, Offset, Memory>> = Options;
+
+/// A best_fit with a side table over the highest offsets that its options accept.
+template <class Strategy, std::size_t Size>
+class bare final : public machine {
+    using offset = typename Strategy::offset_type;
+    using layout_type = typename Strategy::layout_type;
+    using allocation = typename Strategy::allocation_type;
+    using limits = std::numeric_limits<offset>;
+    static constexpr best_fit_options options = options_of<Strategy>;
+
+public:
+    bare() {
+        insist(!strategy_.insert({static_cast<offset>(whole_.offset + 1), whole_.size}));
+        insist(strategy_.insert({whole_.offset, whole_.size / 2}));
+        insist(!strategy_.resize_extent({whole_.offset, whole_.size / 2}, static_cast<offset>(whole_.size + 1)));
+        insist(strategy_.resize_extent({whole_.offset, whole_.size / 2}, whole_.size));
+    }
+
+    promises what() const override {
+        promises all;
+        all.exact = Strategy::exact;
+        all.resizes = all.claims = true;
+        all.slack = 4 * options.granule;
+        all.size = whole_.size;
+        all.reach = limits::max();
+        return all;
+    }
+    bool allocate(std::size_t id, layout wanted) override {
+        return fits(wanted.size) && fits(wanted.align) && keep(id, strategy_.allocate(narrowed(wanted)), wanted.size);
+    }
+    void deallocate(std::size_t id) override { strategy_.deallocate(blocks_[id]); }
+    diagnosis diagnose(layout wanted) override {
+        if (const refusal reason = invalidity(wanted); reason != refusal::none) return {reason};
+        if (!fits(wanted.size) || !fits(wanted.align)) return {refusal::exhausted};
+        return strategy_.diagnose(narrowed(wanted));
+    }
+    std::size_t size_of(std::size_t id) const override { return blocks_[id].where.size; }
+    std::size_t capacity(std::size_t id) const override { return strategy_.capacity(blocks_[id]); }
+    bool owns(std::size_t) const override { return true; }
+    std::vector<place> places(std::size_t id) const override {
+        place found;
+        found.at = blocks_[id].where.offset;
+        found.size = capacity(id);
+        return {found};
+    }
+    std::vector<place> regions() const override {
+        place whole;
+        whole.at = whole_.offset;
+        whole.size = whole_.size;
+        return {whole};
+    }
+    std::size_t size() const override { return whole_.size; }
+    bool resize(std::size_t id, std::size_t size) override {
+        if (!fits(size) || !strategy_.resize(blocks_[id], static_cast<offset>(size))) return false;
+        blocks_[id].where.size = static_cast<offset>(size);
+        return true;
+    }
+    bool allocate_at(std::size_t id, extent wanted) override {
+        return is_above(wanted) && keep(id, strategy_.allocate_at(moved(wanted)), wanted.size);
+    }
+    diagnosis diagnose_at(extent wanted) override {
+        if (!is_above(wanted)) return {refusal::not_free};
+        return strategy_.diagnose_at(moved(wanted));
+    }
+
+private:
+    static void insist(bool holds) {
+        if (!holds) std::abort();
+    }
+    static bool fits(std::size_t number) { return number <= limits::max(); }
+    static layout_type narrowed(layout wanted) {
+        return {static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)};
+    }
+    /// Returns true if an extent relative to the inserted one is below the last offset.
+    bool is_above(extent wanted) const { return wanted.offset + wanted.size <= limits::max() - whole_.offset; }
+    typename Strategy::extent_type moved(extent wanted) const {
+        return {static_cast<offset>(whole_.offset + wanted.offset), static_cast<offset>(wanted.size)};
+    }
+    bool keep(std::size_t id, allocation given, std::size_t size) {
+        if (!given) return false;
+        insist(given.where.size == size);
+        blocks_[id] = given;
+        return true;
+    }
+    static constexpr typename Strategy::extent_type highest() {
+        const auto end = std::min<std::uint64_t>(limits::max(), options.largest_offset);
+        const auto size = std::min({std::uint64_t{Size}, end, std::uint64_t{options.largest_extent}});
+        return {static_cast<offset>(end - size), static_cast<offset>(size)};
+    }
+
+    Strategy strategy_;
+    static constexpr typename Strategy::extent_type whole_ = highest();
+    allocation blocks_[most_ids];
+};
+
 template <class Device, class Strategy, class Growth, hardening Hardening, made How, std::size_t Size>
 machine* make() {
-    return new combination<Device, Strategy, Growth, arena_options{.hardening = Hardening}, How, Size>;
+    if constexpr (How == made::bare) return new bare<Strategy, Size>;
+    else return new combination<Device, Strategy, Growth, arena_options{.hardening = Hardening}, How, Size>;
 }
 
 }  // namespace sweep

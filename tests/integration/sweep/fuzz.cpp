@@ -277,10 +277,11 @@ private:
             std::sort(inside.begin(), inside.end(), [](const place& a, const place& b) { return a.at < b.at; });
             std::size_t from = region.at;
             for (const place& each : inside) {
-                if (each.at >= from + need) return true;
+                if (each.at - from >= need) return true;
                 from = each.at + each.size;
             }
-            if (region.at + std::min(region.size, all_.reach) >= from + need) return true;
+            const std::size_t end = region.at + std::min(region.size, all_.reach);
+            if (end > from && end - from >= need) return true;
         }
         return false;
     }

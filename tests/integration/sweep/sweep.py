@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Option sweep: covers every pair of option values of arenas at least once, and every triple with ALLOT_LONG=1.
+"""Option sweep: covers every pair of option values of arenas, and of best_fit without an arena, at least once. With
+ALLOT_LONG=1, it covers every triple.
 
     sweep.py COMPILER [-I… flags]        compiles and runs all; exits with 0 if every combination passes
     sweep.py --list                      lists the combinations
 
-Pairs take about 250 rows, which clang++ compiles in two and a half minutes on one core. Triples take about 1,360 rows
+Pairs take about 280 rows, which clang++ compiles in two and a half minutes on one core. Triples take about 1,360 rows
 and twelve minutes, and each row is run once instead of three times. SWEEP_JOBS is the number of concurrent compilers.
 
 A combination passes in two cases. Either it does not compile, and the first error is a sentence of allot ("allot: …").
@@ -53,7 +54,7 @@ COMMON = {
 BEST_FIT = {
     "store": ["automatic", "in_band", "side_table"], "records": [0, 5, 70], "granule": [1, 3, 16, 64],
     "candidates": [0, 1, 4], "probes": [None, 2], "large": [0, 300, 5000], "largest_extent": [None, 1000, 100000],
-    "prefer_size": ["false", "true"],
+    "largest_offset": [None, 5000], "offset_index": ["false", "true"], "prefer_size": ["false", "true"],
 }
 FAMILIES = {
     "bump": {"direction": ["up", "down"], "limit_align": [1, 3, 64, 4096], "prefer_size": ["false", "true"]},
@@ -63,7 +64,19 @@ FAMILIES = {
              "store": ["automatic", "in_band", "bitmap", "index_stack", "atomic_bitmap"]},
     "best_fit": BEST_FIT,
     "deferred": {"largest": [1024, 40, 1], "share": [32, 0, 1], "joins": [None, 1]} | {k: BEST_FIT[k] for k in ("store", "records", "probes", "large", "prefer_size")},
+    "bare": BEST_FIT | {"store": ["automatic", "side_table"], "largest_offset": [None, 5000, 2 ** 32 - 1, 2 ** 38]},
 }
+# best_fit without an arena has no device.
+BARE = {"device": "handles", "growth": "none", "hardening": "none", "made": "bare"}
+
+
+def factors_of(family):
+    common = {n: v for n, v in COMMON.items() if n not in BARE} if family == "bare" else COMMON
+    return common | FAMILIES[family]
+
+
+def row_of(family, values):
+    return {"family": family} | (BARE if family == "bare" else {}) | values
 
 
 def refused(row):
@@ -111,21 +124,27 @@ def refused(row):
             why.add("slot beyond the offsets")
         if row["store"] == "atomic_bitmap" and row["hardening"] != "none":
             why.add("concurrent and hardened")
-    if family in ("best_fit", "deferred"):
-        options = {"granule": 1, "candidates": 4, "largest_extent": None} | row
+    if family in ("best_fit", "deferred", "bare"):
+        options = {"granule": 1, "candidates": 4, "largest_extent": None, "largest_offset": None,
+                   "offset_index": "false"} | row
         bounds = [options["largest_extent"]]
         if device in ("static", "static1"):
             bounds.append(row["size"])
         bounds.append(LIMIT.get(growth))
         bound = min((b for b in bounds if b), default=None)
         in_band = options["store"] == "in_band" or (options["store"] == "automatic" and pointers
-                                                   and options["records"] == 0 and options["granule"] == 1)
+                                                   and options["records"] == 0 and options["granule"] == 1
+                                                   and options["offset_index"] == "false")
         if in_band and not pointers:
             why.add("in band out of reach")
         if options["store"] == "in_band" and options["records"] != 0:
             why.add("records in band")
         if options["granule"] == 3 or options["store"] == "in_band" and options["granule"] != 1:
             why.add("granule")
+        if options["store"] == "in_band" and options["offset_index"] == "true":
+            why.add("index in band")
+        if family != "bare" and options["largest_offset"] is not None:
+            why.add("an arena chooses the offsets")
         if options["candidates"] == 0:
             why.add("candidates")
         if options["large"] > last:
@@ -147,6 +166,7 @@ def refused(row):
 
 def strategy(row):
     offset, family = OFFSET[row["offset"]], row["family"]
+    template = "best_fit" if family == "bare" else family
     own = ("largest", "share", "joins") if family == "deferred" else ()
     names = [n for n in FAMILIES[family] if n not in own]
     enums = {"direction": "direction::", "store": "pool_store::" if family == "pool" else "node_store::"}
@@ -157,7 +177,7 @@ def strategy(row):
         inner = f"best_fit<best_fit_options{{{options}}}, {offset}>"
         waiting = ", ".join(f".{n} = {row[n]}" for n in own if row[n] is not None)
         return f"deferred<{inner}, deferred_options{{{waiting}}}>"
-    return f"{family}<{family}_options{{{options}}}, {offset}>"
+    return f"{template}<{template}_options{{{options}}}, {offset}>"
 
 
 def spelled(row):
@@ -171,12 +191,12 @@ def spelled(row):
 class Cover:
     """Tracks the combinations of `strength` values that no row has yet. A row is a list of factor indices."""
 
-    def __init__(self, counts, strength, shared):
-        """Adds to `shared` the groups of factors that all families have."""
+    def __init__(self, counts, strength, shared, common):
+        """Adds to `shared` the groups of the first `common` factors after the family, which all arenas have."""
         self.counts = counts
         self.groups = list(itertools.combinations(range(len(counts)), strength))
         self.missing = {group: bytearray(b"\1") * math.prod(counts[f] for f in group) for group in self.groups}
-        for group in itertools.combinations(range(1, len(COMMON) + 1), strength):
+        for group in itertools.combinations(range(1, common + 1), strength):
             self.missing[group] = shared.setdefault(group, self.missing[group])
         self.has = [[group for group in self.groups if f in group] for f in range(len(counts))]
 
@@ -215,11 +235,11 @@ def covering(strength):
     all_rows, shared, all_covered, never_covered = [], {}, 0, 0
     for family in sorted(FAMILIES, key=lambda f: -len(FAMILIES[f])):
         dice = random.Random(f"{family} {strength}")
-        factors = {"family": [family]} | COMMON | FAMILIES[family]
+        factors = {"family": [family]} | factors_of(family)
         names = list(factors)
 
         def as_row(values):
-            return {n: factors[n][v] for n, v in zip(names, values)}
+            return row_of(family, {n: factors[n][v] for n, v in zip(names, values)})
 
         def mended(values, fixed):
             """Returns a valid variant of the row with the fixed values, or None."""
@@ -245,7 +265,7 @@ def covering(strength):
         apart = {(f, v, g, w) for f, g in itertools.combinations(range(len(names)), 2) for v in range(counts[f])
                  for w in range(counts[g])
                  if (f, v) in never or (g, w) in never or not possible({f: v, g: w}, 6)}
-        cover = Cover(counts, strength, shared)
+        cover = Cover(counts, strength, shared, 0 if family == "bare" else len(COMMON))
         wanted = [(group, index) for group in cover.groups for index in range(len(cover.missing[group]))]
         dice.shuffle(wanted)
         rows, covered = [], 0
@@ -276,7 +296,7 @@ def covering(strength):
                 rows.append(as_row(values))
         all_rows += rows
         all_covered += covered
-        never_covered += sum(sum(left) for group, left in cover.missing.items() if group not in shared)
+        never_covered += sum(sum(left) for group, left in cover.missing.items() if left is not shared.get(group))
     never_covered += sum(sum(left) for left in shared.values())
     print(f"{len(all_rows)} rows have {all_covered} combinations of {strength} values; {never_covered} more are in no "
           "valid row")
@@ -288,10 +308,10 @@ def refusals():
     """Returns invalid rows: each reason alone, in every family and with every device in which it occurs."""
     dice = random.Random("refusals")
     seen, rows = set(), []
-    for family, own in FAMILIES.items():
-        factors = COMMON | own
+    for family in FAMILIES:
+        factors = factors_of(family)
         for _ in range(1500):
-            row = {"family": family} | {n: dice.choice(v) for n, v in factors.items()}
+            row = row_of(family, {n: dice.choice(v) for n, v in factors.items()})
             why = refused(row)
             if len(why) != 1:
                 continue
