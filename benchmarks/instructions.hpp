@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 struct instructions_case {
@@ -154,6 +155,31 @@ void churn(const std::string& name) {
             unknown(count_deallocate<handed>)(name + "/deallocate", operation, state.get(), out.size, out.block);
             out = {unknown(count_allocate<handed>)(name + "/allocate", operation, state.get(), size), size};
         }
+    }
+}
+
+/// Counts bursts: frees `Burst` blocks in random order and allocates as many, while up to `Live` blocks are live.
+template <class State, std::size_t Live, std::size_t Burst>
+void churn_in_bursts(const std::string& name) {
+    constexpr std::size_t warm_up = 4 * Live, pairs = 256;
+    const auto operation = operations_of<State>();
+    using handed = decltype(operation.allocate(nullptr, slot));
+    const auto state = make_state<State>();
+    count_empty<handed>(name, state.get());
+    std::vector<handed> all;
+    while (all.size() != Live) all.push_back(operation.allocate(state.get(), slot));
+    sequence random;
+    for (std::size_t i = 0; i < warm_up + pairs; i += Burst) {
+        while (all.size() != Live - Burst) {
+            std::swap(all[random.below(all.size())], all.back());
+            if (i < warm_up) operation.deallocate(state.get(), all.back(), slot);
+            else unknown(count_deallocate<handed>)(name + "/deallocate", operation, state.get(), slot, all.back());
+            all.pop_back();
+        }
+        while (all.size() != Live)
+            all.push_back(i < warm_up
+                              ? operation.allocate(state.get(), slot)
+                              : unknown(count_allocate<handed>)(name + "/allocate", operation, state.get(), slot));
     }
 }
 

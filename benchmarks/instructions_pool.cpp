@@ -122,6 +122,8 @@ struct pages_beside {
 
 template <allot::pool_store Store>
 using pool_beside = pages_beside<allot::pool<allot::pool_options{.slot = slot, .count = slots, .store = Store}>>;
+using pool_for_bursts = pages_beside<
+    allot::pool<allot::pool_options{.slot = slot, .count = slots, .store = allot::pool_store::bitmap, .recent = 8}>>;
 struct one_processor {  // independent of the address of the stack, so that the count is the same in every run
     std::size_t operator()() const noexcept { return 0; }
 };
@@ -147,6 +149,10 @@ std::vector<instructions_case> pool_cases() {
         {"bitmap_1_in_2/allot", churn<pool_beside<allot::pool_store::bitmap>, slots / 2, one_size>},
         {"bitmap_1_in_8/by_hand", churn<bitmap_by_hand, slots / 8, one_size>},
         {"bitmap_1_in_8/allot", churn<pool_beside<allot::pool_store::bitmap>, slots / 8, one_size>},
+        {"bitmap_7_in_8_bursts/by_hand", churn_in_bursts<bitmap_by_hand, slots * 7 / 8, 8>},
+        {"bitmap_7_in_8_bursts/allot", churn_in_bursts<pool_for_bursts, slots * 7 / 8, 8>},
+        {"bitmap_1_in_8_bursts/by_hand", churn_in_bursts<bitmap_by_hand, slots / 8, 8>},
+        {"bitmap_1_in_8_bursts/allot", churn_in_bursts<pool_for_bursts, slots / 8, 8>},
         {"atomic_bitmap_7_in_8/allot", churn<pool_beside<allot::pool_store::atomic_bitmap>, slots * 7 / 8, one_size>},
         {"page_tree_7_in_8/allot", churn<tree_of_pages, slots * 7 / 8, one_size>},
         {"page_tree_1_in_8/allot", churn<tree_of_pages, slots / 8, one_size>},

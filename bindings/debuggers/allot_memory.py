@@ -289,9 +289,13 @@ def walk_pool(strategy, extents):
         for index, word in enumerate(numbers):
             free.update(index * bits + bit for bit in range(bits) if word >> bit & 1)
         if name.endswith("slot_bitmap"):
-            lowest = store.member("lowest_")
-            if lowest.number != 256 ** lowest.size - 1:
-                free.add((lowest.number - start) // slot)
+            recent = store.member("recent_")
+            if number_in(arguments[3]) == 1:
+                lowest = recent.member("slot_")
+                places = [lowest.number] if lowest.number != 256 ** lowest.size - 1 else []
+            else:
+                places = integers(recent.member("slots_"), recent.member("count_").number)
+            free.update((place - start) // slot for place in places)
     if any(index >= count for index in free):
         raise Damage("a free slot is outside of the extent")
     walk = Walk()

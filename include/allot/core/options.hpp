@@ -74,6 +74,10 @@ struct pool_options {
     std::size_t align = alignof(std::max_align_t);
     /// The bookkeeping of the pool.
     pool_store store = pool_store::automatic;
+    /// Advanced. For a bitmap. The pool takes one of this many lowest free slots. 1 takes the lowest. With 8, bursts of
+    /// up to 8 deallocations and as many allocations take less than half of the instructions if there are more than 64
+    /// slots.
+    std::size_t recent = 1;
 };
 
 /// The options of `page_tree`.

@@ -61,6 +61,9 @@ arena<heap, pool<allot::pool_store::in_band, 0, 8>, growth::fixed<allot::growth_
     pool_steps;
 arena<static_storage<5001>, pool<allot::pool_store::bitmap, 131>> pool_bitmap;
 arena<static_storage<5001>, pool<allot::pool_store::bitmap, 61>> pool_word;
+arena<static_storage<5001>, allot::pool<allot::pool_options{
+                                .slot = 37, .count = 131, .align = 4, .store = allot::pool_store::bitmap, .recent = 8}>>
+    pool_recent;
 arena<heap, pool<allot::pool_store::index_stack, 19>> pool_stack{{}, 2001};
 arena<static_storage<5001>, pool<allot::pool_store::atomic_bitmap, 131>> pool_atomic;
 arena<helpers::handles<>, pool<allot::pool_store::index_stack, 9>> pool_board{helpers::handles<>{supply_of_board}, 999};
@@ -249,6 +252,7 @@ void play_arenas() {
     play("pool_steps", pool_steps, {30, 30, 30, 30, 30, 30, 30, 30, 30});
     play("pool_bitmap", pool_bitmap, std::vector<std::size_t>(70, 37));
     play("pool_word", pool_word, std::vector<std::size_t>(50, 37));
+    play("pool_recent", pool_recent, std::vector<std::size_t>(90, 37));
     play("pool_stack", pool_stack, slots);
     play("pool_atomic", pool_atomic, std::vector<std::size_t>(70, 37));
     play("pool_board", pool_board, {30, 30, 30, 30});

@@ -61,7 +61,7 @@ FAMILIES = {
     "stack": {"large": [0, 100, 5000]},
     "ring": {},
     "pool": {"slot": [0, 1, 40, 1000], "count": [0, 7, 65], "align": [1, 3, 16, 64],
-             "store": ["automatic", "in_band", "bitmap", "index_stack", "atomic_bitmap"]},
+             "store": ["automatic", "in_band", "bitmap", "index_stack", "atomic_bitmap"], "recent": [1, 0, 3]},
     "best_fit": BEST_FIT,
     "deferred": {"largest": [1024, 40, 1], "share": [32, 0, 1], "joins": [None, 1]} | {k: BEST_FIT[k] for k in ("store", "records", "probes", "large", "prefer_size")},
     "bare": BEST_FIT | {"store": ["automatic", "side_table"], "largest_offset": [None, 5000, 2 ** 32 - 1, 2 ** 38]},
@@ -116,6 +116,10 @@ def refused(row):
             why.add("slot too small for a link")
         if in_band and not pointers:
             why.add("in band out of reach")
+        if row["recent"] == 0:
+            why.add("recent")
+        elif row["recent"] != 1 and row["store"] != "bitmap":
+            why.add("recent without a bitmap")
         if not in_band and row["count"] == 0:
             why.add("count")
         if not in_band and grows:

@@ -39,6 +39,11 @@ constexpr bool serves_every_slot_once() {
 static_assert(serves_every_slot_once<pool_store::bitmap>());
 static_assert(serves_every_slot_once<pool_store::index_stack>());
 
+template <std::size_t Most, std::size_t Recent>
+struct bitmap_slots {
+    static constexpr std::size_t most = Most, recent = Recent;
+};
+
 }  // namespace
 
 TEST_CASE("pool: diagnose distinguishes too large, misaligned and exhausted") {
@@ -162,11 +167,12 @@ TEST_CASE_TEMPLATE("pool: a bitmap of one word, or of a little more, returns the
     CHECK_FALSE(strategy.allocate({1, 1}));
 }
 
-TEST_CASE_TEMPLATE("pool: a bitmap agrees with a set of slots, for each number of slots", slots,
-                   std::integral_constant<std::size_t, 64>, std::integral_constant<std::size_t, 65>,
-                   std::integral_constant<std::size_t, 200>) {
-    constexpr std::size_t most = slots::value, slot = 7, start = 13;
-    using pool = allot::pool<pool_options{.slot = slot, .count = most, .align = 1, .store = pool_store::bitmap}>;
+TEST_CASE_TEMPLATE("pool: a bitmap agrees with a set of slots, for each number of slots", slots, bitmap_slots<64, 1>,
+                   bitmap_slots<65, 1>, bitmap_slots<200, 1>, bitmap_slots<64, 8>, bitmap_slots<65, 2>,
+                   bitmap_slots<200, 8>, bitmap_slots<130, 131>) {
+    constexpr std::size_t most = slots::most, recent = slots::recent, slot = 7, start = 13;
+    using pool = allot::pool<pool_options{
+        .slot = slot, .count = most, .align = 1, .store = pool_store::bitmap, .recent = recent}>;
     std::uint32_t random = 1;
     const auto below = [&random](std::size_t n) {
         random = random * 1664525 + 1013904223;
@@ -195,9 +201,15 @@ TEST_CASE_TEMPLATE("pool: a bitmap agrees with a set of slots, for each number o
                     const std::size_t chosen = below(4) == 0 ? any_of(free) : count;
                     const auto given = chosen != count ? strategy.allocate_at({at(chosen), slot})
                                                        : strategy.allocate({1 + below(slot), 1});
-                    const std::size_t expected = chosen != count ? chosen : free.front();
-                    REQUIRE(given.where.offset == at(expected));
-                    move_slot(expected, free, live);
+                    REQUIRE(given);
+                    REQUIRE(given.where.offset >= start);
+                    REQUIRE((given.where.offset - start) % slot == 0);
+                    const std::size_t found = (given.where.offset - start) / slot;
+                    const auto place = std::find(free.begin(), free.end(), found);
+                    REQUIRE(place != free.end());
+                    if (chosen != count) REQUIRE(found == chosen);
+                    else REQUIRE(static_cast<std::size_t>(place - free.begin()) < recent);  // one of the lowest
+                    move_slot(found, free, live);
                 }
                 while (live.size() > to) {
                     const std::size_t out = any_of(live);

@@ -2,19 +2,23 @@
 // slot_bitmap: two containers for the free slots of a pool with `pool_store::bitmap`.
 //
 //     slot_word      At most 64 slots: one word.
-//     slot_bitmap    More slots: a word for every 64 slots, and a summary bit for every word. The lowest free slot may
-//                    be kept outside of the words.
+//     slot_bitmap    More slots: a word for every 64 slots, and a summary bit for every word. Up to `Recent` free slots
+//                    are kept outside of the words.
 //
-//     │ 1 1 1 1 · 1 1 1 │ 1 1 1 1 1 1 1 1 │ 1 1 · 1 · · · · │       · is free
-//               └ lowest                        └ bound: the words have no free slot below it
+//     │ 1 1 1 1 · 1 1 1 │ 1 1 · 1 1 1 1 1 │ 1 1 · 1 · · · · │       · is free
+//               └ recent      └ recent          └ bound: the words have no free slot below it
 //
-// Internal. Both take the lowest free slot first, work in constant expressions, and manage one extent. A slot that is
-// freed below all slots of the words is kept as the lowest one. The next `take` returns it, and neither call changes a
-// word. Blocks that replace one another therefore take a few instructions at every number of free slots.
+// Internal. Both work in constant expressions and manage one extent. A `slot_word` takes the lowest free slot first. A
+// slot that is freed below all slots of the words of a `slot_bitmap` is recent. If there are `Recent` of them already,
+// the highest one enters the words. `take` returns a recent slot, the last one first, or the lowest slot of the words
+// if none is recent. The slot is therefore one of the `Recent` lowest free slots. A recent slot changes no word, so that
+// blocks which replace one another take a few instructions at every number of free slots.
 //
-// Complexity: O(1). `take` of a `slot_bitmap` reads up to one summary word for every 4096 slots.
+// Complexity: O(1). `take` of a `slot_bitmap` reads up to one summary word for every 4096 slots. `give` is O(Recent)
+// if that many slots are recent; `take_at` and `is_free` are O(Recent).
 //
-// Memory: one bit for every slot. A `slot_bitmap` has one bit for every 64 slots and two offsets in addition.
+// Memory: one bit for every slot. A `slot_bitmap` has in addition one bit for every 64 slots, `Recent` + 1 offsets, and
+// a number if `Recent` is not 1.
 //
 // Thread safety: not synchronized.
 #pragma once
@@ -98,8 +102,69 @@ private:
     word free_ = 0;  // a set bit is a free slot
 };
 
+/// A few free slots, without an order.
+template <std::unsigned_integral Offset, std::size_t Most>
+class recent_slots {
+public:
+    [[nodiscard]] constexpr std::size_t size() const noexcept { return count_; }
+    [[nodiscard]] constexpr bool empty() const noexcept { return count_ == 0; }
+    [[nodiscard]] constexpr bool full() const noexcept { return count_ == Most; }
+    /// Adds a slot. Precondition: not full.
+    constexpr void push(Offset at) noexcept { slots_[count_++] = at; }
+    /// Removes the slot that was added last. Precondition: not empty.
+    [[nodiscard]] constexpr Offset pop() noexcept { return slots_[--count_]; }
+    /// Adds a slot, and removes the highest one. Precondition: full.
+    [[nodiscard]] constexpr Offset exchange_highest(Offset at) noexcept {
+        for (Offset& each : slots_)
+            if (each > at) std::swap(each, at);
+        return at;
+    }
+    [[nodiscard]] constexpr bool contains(Offset at) const noexcept { return place_of(at) != count_; }
+    /// Removes a slot. Returns false if it is not here.
+    constexpr bool erase(Offset at) noexcept {
+        const std::size_t place = place_of(at);
+        if (place == count_) return false;
+        slots_[place] = slots_[--count_];
+        return true;
+    }
+
+private:
+    [[nodiscard]] constexpr std::size_t place_of(Offset at) const noexcept {
+        std::size_t place = 0;
+        while (place != count_ && slots_[place] != at) ++place;
+        return place;
+    }
+
+    std::size_t count_ = 0;
+    Offset slots_[Most]{};
+};
+/// The same for one slot.
+template <std::unsigned_integral Offset>
+class recent_slots<Offset, 1> {
+public:
+    [[nodiscard]] constexpr std::size_t size() const noexcept { return empty() ? 0 : 1; }
+    [[nodiscard]] constexpr bool empty() const noexcept { return slot_ == none; }
+    [[nodiscard]] constexpr bool full() const noexcept { return slot_ != none; }
+    constexpr void push(Offset at) noexcept { slot_ = at; }
+    [[nodiscard]] constexpr Offset pop() noexcept { return std::exchange(slot_, none); }
+    [[nodiscard]] constexpr Offset exchange_highest(Offset at) noexcept {
+        return at < slot_ ? std::exchange(slot_, at) : at;
+    }
+    [[nodiscard]] constexpr bool contains(Offset at) const noexcept { return slot_ == at; }
+    constexpr bool erase(Offset at) noexcept {
+        if (slot_ != at) return false;
+        slot_ = none;
+        return true;
+    }
+
+private:
+    static constexpr Offset none = std::numeric_limits<Offset>::max();  // no slot starts there
+
+    Offset slot_ = none;
+};
+
 /// Free slots in several words, with a second bitmap of the words that are not 0.
-template <std::unsigned_integral Offset, Offset Slot, std::size_t Count>
+template <std::unsigned_integral Offset, Offset Slot, std::size_t Count, std::size_t Recent>
 class slot_bitmap {
 public:
     using memory_type = no_memory;
@@ -110,8 +175,8 @@ public:
     constexpr slot_bitmap(slot_bitmap&& other) noexcept { *this = std::move(other); }
     constexpr slot_bitmap& operator=(slot_bitmap&& other) noexcept {
         whole_ = std::exchange(other.whole_, {});
-        lowest_ = std::exchange(other.lowest_, none);
         bound_ = std::exchange(other.bound_, Offset{0});
+        recent_ = std::exchange(other.recent_, {});
         for (std::size_t i = 0; i != word_count; ++i) words_[i] = std::exchange(other.words_[i], 0);
         for (std::size_t i = 0; i != summary_count; ++i) summary_[i] = std::exchange(other.summary_[i], 0);
         return *this;
@@ -125,34 +190,29 @@ public:
         return true;
     }
     constexpr bool remove(basic_extent<Offset> slots) noexcept {
-        std::size_t free = lowest_ == none ? 0 : 1;
+        std::size_t free = recent_.size();
         for (const std::uint64_t each : words_) free += static_cast<std::size_t>(std::popcount(each));
         if (slots != whole_ || free != whole_.size / Slot) return false;
         *this = slot_bitmap{};
         return true;
     }
-    [[nodiscard]] constexpr bool empty() const noexcept { return lowest_ == none && first_summary() == summary_count; }
+    [[nodiscard]] constexpr bool empty() const noexcept { return recent_.empty() && first_summary() == summary_count; }
     [[nodiscard]] constexpr bool take(Offset& at) noexcept {
-        if (lowest_ == none) return take_from_words(at);
-        at = std::exchange(lowest_, none);
+        if (recent_.empty()) return take_from_words(at);
+        at = recent_.pop();
         return true;
     }
     constexpr void give(Offset at) noexcept {
         if (at > bound_) return set_free(index_of(at));
-        if (lowest_ != none) {
-            bound_ = at < lowest_ ? std::exchange(lowest_, at) : at;
-            return set_free(index_of(bound_));
-        }
-        lowest_ = at;
+        if (!recent_.full()) return recent_.push(at);
+        bound_ = recent_.exchange_highest(at);
+        set_free(index_of(bound_));
     }
 
     /// Takes the slot at this offset. Returns false if no slot starts there or if the slot is in use.
     [[nodiscard]] constexpr bool take_at(Offset at) noexcept {
         if (!is_free(at)) return false;
-        if (at == lowest_) {
-            lowest_ = none;
-            return true;
-        }
+        if (recent_.erase(at)) return true;
         const std::size_t index = index_of(at);
         std::uint64_t& found = words_[index / bits];
         found ^= std::uint64_t{1} << index % bits;  // the bit is set; size_bins::pop explains why this is not `& ~`
@@ -162,7 +222,7 @@ public:
     [[nodiscard]] constexpr bool is_free(Offset at) const noexcept {
         const auto distance = static_cast<Offset>(at - whole_.offset);  // wraps for an offset before the extent
         return distance < whole_.size && distance % Slot == 0 &&
-               (at == lowest_ || (words_[index_of(at) / bits] >> index_of(at) % bits & 1) != 0);
+               ((words_[index_of(at) / bits] >> index_of(at) % bits & 1) != 0 || recent_.contains(at));
     }
 
     /// Calls `f(offset)` for each free slot in ascending order.
@@ -176,7 +236,6 @@ private:
     static constexpr std::size_t bits = 64;
     static constexpr std::size_t word_count = Count / bits + (Count % bits != 0);
     static constexpr std::size_t summary_count = word_count / bits + (word_count % bits != 0);
-    static constexpr Offset none = std::numeric_limits<Offset>::max();  // no slot starts there
 
     [[nodiscard]] constexpr std::size_t index_of(Offset at) const noexcept {
         return static_cast<std::size_t>(static_cast<Offset>(at - whole_.offset) / Slot);
@@ -206,9 +265,9 @@ private:
     }
 
     basic_extent<Offset> whole_;
-    Offset lowest_ = none;               // the lowest free slot, whose bit is 0; `none` if that slot is in the words
-    Offset bound_ = 0;                   // no slot of the words is below it
-    std::uint64_t words_[word_count]{};  // a set bit is a free slot
+    Offset bound_ = 0;                        // no slot of the words is below it, and all recent ones are
+    recent_slots<Offset, Recent> recent_;     // free slots whose bits are 0
+    std::uint64_t words_[word_count]{};       // a set bit is a free slot
     std::uint64_t summary_[summary_count]{};  // a set bit is a word that is not 0
 };
 
