@@ -143,9 +143,11 @@ public:
 
     /// Frees a block. Precondition: the block is empty or is an unchanged result of this arena that is not yet freed.
     void deallocate(block_type held) noexcept {
-        if (!held) return;
-        if constexpr (checked)
+        if constexpr (checked) {
             if (!live_.free_at_once(regions_, held)) return free_after_search(held.address, held.size, held.metadata);
+        } else if (!held) {
+            return;
+        }
         if constexpr (annotated) regions_.deallocate(bare(held));
         else regions_.strategy().deallocate(regions_.space().allocation_for(bare(held)));
     }
@@ -358,7 +360,7 @@ private:
     ALLOT_NOINLINE void free_after_search(decltype(block_type::address) address, std::size_t size,
                                           metadata_type metadata) noexcept {
         const block_type held{address, size, metadata};
-        if (!live_.free(regions_, held)) return;
+        if (!held || !live_.free(regions_, held)) return;
         if constexpr (annotated) regions_.deallocate(bare(held));
         else regions_.strategy().deallocate(regions_.space().allocation_for(bare(held)));
     }

@@ -320,12 +320,12 @@ public:
         return holes_.nodes.is_sound_beside(holes_.nodes.find(allocation), inside);
     }
     /// Returns true if the records in band at both ends of a block are those of blocks, and stores its usable bytes.
-    /// All bytes below `end` are in the extent of the block, and a record after them.
-    [[nodiscard]] ALLOT_INLINE bool is_between_blocks(allocation_type allocation, Offset end,
+    /// `highest` is the highest start of a node in the extent of the block.
+    [[nodiscard]] ALLOT_INLINE bool is_between_blocks(allocation_type allocation, Offset highest,
                                                       Offset& usable) const noexcept
         requires in_band
     {
-        const bool is = holes_.nodes.is_between_blocks(holes_.nodes.find(allocation), end, usable);
+        const bool is = holes_.nodes.is_between_blocks(holes_.nodes.find(allocation), highest, usable);
         usable -= header;
         return is;
     }

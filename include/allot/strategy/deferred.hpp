@@ -208,13 +208,13 @@ public:
     {
         return strategy_.is_sound_beside(allocation, inside);
     }
-    /// Returns true if the records at both ends of a block are those of blocks, and stores its usable bytes. All bytes
-    /// below `end` are in the extent of the block, and a record after them.
-    [[nodiscard]] ALLOT_INLINE bool is_between_blocks(allocation_type allocation, offset_type end,
+    /// Returns true if the records at both ends of a block are those of blocks, and stores its usable bytes. `highest`
+    /// is the highest start of a node in the extent of the block.
+    [[nodiscard]] ALLOT_INLINE bool is_between_blocks(allocation_type allocation, offset_type highest,
                                                       offset_type& usable) const noexcept
-        requires requires(const Strategy strategy) { strategy.is_between_blocks(allocation, end, usable); }
+        requires requires(const Strategy strategy) { strategy.is_between_blocks(allocation, highest, usable); }
     {
-        return strategy_.is_between_blocks(allocation, end, usable);
+        return strategy_.is_between_blocks(allocation, highest, usable);
     }
     /// Calls `f(extent, is_allocated)` with the usable bytes of each record in band of an inserted extent, in ascending
     /// order. A damaged record has no bytes and is the last one. Waiting blocks are not allocated, and stay so.

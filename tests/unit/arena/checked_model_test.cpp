@@ -290,10 +290,17 @@ TEST_CASE("checked: over a pool each slot of an arena accepts exactly its own bl
     for (const auto& block : blocks) {
         CHECK_FALSE(memory.is_live(block));
         CHECK_FALSE(memory.is_live({block.address, 0}));
+        auto emptied = block;
+        emptied.size = 0;
+        memory.deallocate(emptied);
+        memory.deallocate({block.address, 0});
+        CHECK(noted::take().empty());
         memory.deallocate(block);
         CHECK(noted::only(misuse::not_live, arena_type::address_model::position(block.address), block.size));
     }
-    CHECK(memory.allocate({7, 1}));
+    std::size_t again = 0;
+    while (memory.allocate({7, 1})) ++again;
+    CHECK(again == blocks.size());  // no slot was freed twice
 }
 
 TEST_CASE_TEMPLATE("checked: a block below a hole that grew beyond the earlier end of the region is freed", Strategy,

@@ -45,7 +45,8 @@ public:
 
     /// Returns the size of a request with the arena's own bytes. 0, and sizes that no region has, stay as they are.
     [[nodiscard]] static constexpr std::size_t with_own(std::size_t size) noexcept {
-        return Behind != 0 && size - 1 < std::numeric_limits<std::size_t>::max() - Behind ? size + Behind : size;
+        const std::size_t all = size + Behind;
+        return all > Behind ? all : size;  // a sum that wraps is smaller
     }
 
     /// Allocates from the strategy. If that fails, grows by a region or in place and tries again.

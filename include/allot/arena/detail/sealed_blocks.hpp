@@ -5,7 +5,7 @@
 //     │ record │ the caller's bytes ……………………… │ seal │ record │ the caller's bytes ……… │ seal │
 //         └──── the usable bytes, in front of ────┘
 //
-//     seal = ((number << 32) + size) ^ address of the block * constant ^ hash(first address of the arena)
+//     seal = ((number << 32) + size) ^ (address of the block + 1) * hash(first address of the arena)
 //
 // Internal. hardening.hpp describes the checks. A block is live if the seal that its record leads to has its number and
 // its size. Only live blocks have a seal: a deallocation overwrites it. No address outside the regions is read.
@@ -97,8 +97,7 @@ public:
         if (!where_.holds(at)) [[unlikely]]
             return false;
         offset room = 0;
-        const auto end = static_cast<offset>(where_.end - header);
-        if (!in.strategy().is_between_blocks(allocation_for(in, held), end, room)) return false;
+        if (!in.strategy().is_between_blocks(allocation_for(in, held), where_.last, room)) return false;
         if ((read_seal(at, room) ^ hash(at)) - held.size != word{held.metadata.number} << 32U) return false;
         write_seal(at, room, 0);
         freed_ = held.metadata.number;
@@ -155,7 +154,10 @@ private:
 
     /// The positions in a region at which a block can start.
     struct reach {
-        offset first = 0, granules = 0, end = 0;
+        offset first = 0, granules = 0;
+        offset last = 0;  // the highest position of the record of a block
+
+        [[nodiscard]] offset end() const noexcept { return static_cast<offset>(last + granule + header); }
 
         /// Returns true if a block can start at a position.
         [[nodiscard]] ALLOT_INLINE bool holds(offset at) const noexcept {
@@ -171,12 +173,14 @@ private:
         const extent_type region = region_of(in, at);
         if (region.size <= 2 * granule) return {};
         const auto first = align_up<offset>(static_cast<offset>(region.offset + header), granule);
-        return {first, static_cast<offset>((region.end() - first) / granule), region.end()};
+        return {first, static_cast<offset>((region.end() - first) / granule),
+                static_cast<offset>(region.end() - header - granule)};
     }
 
     // ── seals ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    [[nodiscard]] ALLOT_INLINE word hash(offset at) const noexcept { return (at * golden) ^ key_; }
+    /// Two arenas have different hashes of a position, because it and 1 are an odd number.
+    [[nodiscard]] ALLOT_INLINE word hash(offset at) const noexcept { return (word{at} + 1) * key_; }
     [[nodiscard]] ALLOT_INLINE static word content(const Block& held, std::uint32_t number) noexcept {
         return (word{number} << 32U) + held.size;
     }
@@ -198,7 +202,7 @@ private:
     /// Returns true if the record in front of a block leads to its seal. `room` is the number of bytes in this record.
     [[nodiscard]] ALLOT_INLINE bool has_seal(offset at, offset room, const Block& held,
                                              const reach& inside) const noexcept {
-        if (room > static_cast<offset>(inside.end - at)) [[unlikely]]
+        if (room > static_cast<offset>(inside.end() - at)) [[unlikely]]
             return false;
         const word number = (read_seal(at, room) ^ hash(at)) - held.size;
         return number == word{held.metadata.number} << 32U || (held.metadata.number == 0 && is_assigned(number));
@@ -210,7 +214,7 @@ private:
     [[nodiscard]] ALLOT_INLINE static bool is_sound(const Regions& in, const Block& held,
                                                     const reach& inside) noexcept {
         const auto low = static_cast<offset>(inside.first - header);
-        return in.strategy().is_sound_beside(allocation_for(in, held), {low, static_cast<offset>(inside.end - low)});
+        return in.strategy().is_sound_beside(allocation_for(in, held), {low, static_cast<offset>(inside.end() - low)});
     }
     /// Returns true if this block is in a region and has its seal.
     [[nodiscard]] ALLOT_INLINE bool is_sealed(const Regions& in, const Block& held,
@@ -279,8 +283,8 @@ private:
     }
 
     reach where_;  // in the region of the block that was freed last
-    // Differs from that of every other arena that exists.
-    word key_ = std::rotl(word{reinterpret_cast<std::uintptr_t>(this)} * golden, 32);
+    // An odd number that differs from that of every other arena that exists.
+    word key_ = (word{reinterpret_cast<std::uintptr_t>(this)} | 1) * golden;
     std::uint32_t count_ = ~0U;  // number of the last allocation, which is odd
     std::uint32_t freed_ = 2;    // number of the block that was freed last; 2 is no number
 };

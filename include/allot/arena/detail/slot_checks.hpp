@@ -2,7 +2,7 @@
 // slot_checks: the checks of an arena with `hardening::checked` over a pool in one region. Each slot has a record of 64
 // bits.
 //
-//     address ─► index of the slot ─► │ number · size │ number · 0 │ number · size │ …       0: a free slot
+//     address ─► index of the slot ─► │ number · size │ 2 · 0 │ number · size │ …       2 · 0: a free slot
 //
 // Internal. hardening.hpp describes the checks. A correct call is never reported. A wrong address, number or size is
 // always detected, because a record has both values exactly. With the number 0, a block is compared by its size.
@@ -40,8 +40,8 @@ concept slotted = requires(extent_of<Strategy> where) {
 template <class Regions, class Strategy, class Block, class Model, class OnMisuse>
 class slot_checks {
     struct record {
-        std::uint32_t number = 0;
-        std::uint32_t size = 0;  // 0: the slot is free
+        std::uint32_t number = 2;  // of no allocation, so that no block matches a free slot, also none of size 0
+        std::uint32_t size = 0;    // 0: the slot is free
 
         [[nodiscard]] ALLOT_INLINE bool matches(const Block& held) const noexcept {
             return number == held.metadata.number && size == held.size;
@@ -97,13 +97,13 @@ public:
         const std::size_t index = index_of(held);
         if (index >= slots_ || !records_[index].matches(held) || !is_here(in, held)) [[unlikely]]
             return false;
-        records_[index].size = 0;
+        records_[index] = {};
         return true;
     }
     /// Returns true if a block may be freed, and records it as freed. Otherwise reports the misuse.
     [[nodiscard]] bool free(const Regions& in, const Block& held) noexcept {
         if (!check(in, held)) return false;
-        records_[index_of(held)].size = 0;
+        records_[index_of(held)] = {};
         return true;
     }
 

@@ -236,15 +236,15 @@ public:
         return (head & below_in_use) != 0 || is_hole_below(of, inside);
     }
 
-    /// Returns true if a node ends at or below `end`, it and the node above are blocks, and no hole is below. Stores
-    /// its size. A waiting block is one above, and not one here. Precondition: the node starts at least `granule` bytes
-    /// below `end`, where a word is readable.
-    [[nodiscard]] ALLOT_INLINE bool is_between_blocks(node of, Offset end, Offset& size) const noexcept {
+    /// Returns true if a node and the node above are blocks, and no hole is below. Stores its size. A waiting block is
+    /// one above, and not one here. `highest` is the highest start of a node in the extent. Precondition: `of` is not
+    /// above it.
+    [[nodiscard]] ALLOT_INLINE bool is_between_blocks(node of, Offset highest, Offset& size) const noexcept {
         constexpr Offset low = granule - 1, block = in_use | below_in_use;
         const Offset head = read(of);
         size = head - block;
-        // Sizes below a granule wrap, and are too large.
-        if ((head & low) != block || size - granule > end - of - granule) return false;
+        // Other flags are in the low bits of the size. Sizes below a granule wrap, and are too large.
+        if ((size & low) != 0 || size - granule > highest - of) return false;
         return (read(of + size) & low & ~waits) == block;
     }
 
