@@ -11,8 +11,8 @@
 // Internal. Both work in constant expressions and manage one extent. A `slot_word` takes the lowest free slot first. A
 // slot that is freed below all slots of the words of a `slot_bitmap` is recent. If there are `Recent` of them already,
 // the highest one enters the words. `take` returns a recent slot, the last one first, or the lowest slot of the words
-// if none is recent. The slot is therefore one of the `Recent` lowest free slots. A recent slot changes no word, so that
-// blocks which replace one another take a few instructions at every number of free slots.
+// if none is recent. The slot is therefore one of the `Recent` lowest free slots. A recent slot changes no word, so
+// that blocks which replace one another take a few instructions at every number of free slots.
 //
 // Complexity: O(1). `take` of a `slot_bitmap` reads up to one summary word for every 4096 slots. `give` is O(Recent)
 // if that many slots are recent; `take_at` and `is_free` are O(Recent).
