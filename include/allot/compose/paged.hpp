@@ -126,7 +126,8 @@ public:
     /// Returns the reason for which `allocate` would fail. The function tries the allocation and undoes it, so the
     /// reason is that of the allocator that fails. If the row strategy defers deallocation (`deferred`), rows are at
     /// other places afterwards, and a large block that fits in the trial can fail when little more than its rows is
-    /// free.
+    /// free. With a bound of `deferred_options::joins`, a block that fails in the trial can also fit afterwards,
+    /// because the trial joins waiting rows.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
         diagnosis error;
         const undo before{rows_, tables_};

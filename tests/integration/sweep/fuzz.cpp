@@ -176,17 +176,17 @@ private:
         const std::size_t size = it_->size();
         const bool given = it_->allocate(id, wanted);
         last_ += given ? " is served" : " is refused";
+        // Waiting rows are reused in place, so many rows may fit at one time and not at another.
+        const bool as_before = !all_.in_rows || !all_.defers;
         if (given) {
             require(wanted.is_valid(), "an invalid layout fails");
-            require(said.reason == refusal::none || said.reason == refusal::device_refused,
+            require(said.reason == refusal::none || said.reason == refusal::device_refused || !as_before,
                     "diagnose reports a reason, but allocate succeeds");
             take_over(id, wanted);
             return true;
         }
         const allot::diagnosis now = it_->diagnose(wanted);
         last_ += std::string{", before: "} + said.what() + ", after: " + now.what();
-        // Waiting rows are reused in place, so many rows may fit at one time and not at another.
-        const bool as_before = !all_.in_rows || !all_.defers;
         require(now.reason != refusal::none || !as_before, "allocate fails, but diagnose reports success");
         // In a fallback, the answer of the second arena may hide an error of the first arena's device.
         if ((all_.alone || !all_.grows) && as_before)
