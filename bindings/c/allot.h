@@ -400,8 +400,10 @@ typedef struct allot_memories {
     size_t memory_count;          /* 1 to 64 */
     const uint64_t* uses;         /* the number of uses of each buffer, or NULL: one use each */
     const uint64_t* allowed;      /* the memories that each buffer may use: bit m is memory m; NULL: all */
+    const allot_pair* separate;   /* buffers in different memories, such as operands in banks with one port each */
+    size_t separate_count;
 } allot_memories;
-#define ALLOT_MEMORIES_INIT {sizeof(allot_memories), NULL, 0, NULL, NULL}
+#define ALLOT_MEMORIES_INIT {sizeof(allot_memories), NULL, 0, NULL, NULL, NULL, 0}
 
 typedef struct allot_memories_summary {
     size_t struct_size;

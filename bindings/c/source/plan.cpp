@@ -178,24 +178,27 @@ namespace {
 /// The memories of a problem, and what the buffers may use.
 class memories {
 public:
-    explicit memories(const own_memory& memory) noexcept : memories_{memory} {}
+    explicit memories(const own_memory& memory) noexcept : memories_{memory}, separate_{memory} {}
 
     [[nodiscard]] allot_status read(const allot_memories* given, std::size_t buffers) noexcept {
         allot_memories from;
         if (const allot_status status = read_struct(given, from); status != ALLOT_OK) return status;
         if (from.uses != nullptr) uses_ = {from.uses, buffers};
         if (from.allowed != nullptr) allowed_ = {from.allowed, buffers};
-        return convert(from.memories, from.memory_count, memories_, [](const allot_memory& each) {
-            return allot::plan_memory{each.capacity, each.align, each.cost};
-        });
+        const allot_status status =
+            convert(from.memories, from.memory_count, memories_, [](const allot_memory& each) {
+                return allot::plan_memory{each.capacity, each.align, each.cost};
+            });
+        return status == ALLOT_OK ? convert(from.separate, from.separate_count, separate_, pair_of) : status;
     }
     [[nodiscard]] allot::memories_problem with(const problem& buffers) const noexcept {
-        return {buffers.views(), memories_.span(), uses_, allowed_};
+        return {buffers.views(), memories_.span(), uses_, allowed_, separate_.span()};
     }
     [[nodiscard]] std::size_t size() const noexcept { return memories_.size(); }
 
 private:
     own_array<allot::plan_memory> memories_;
+    own_array<allot::plan_pair> separate_;
     std::span<const std::uint64_t> uses_{}, allowed_{};
 };
 

@@ -15,6 +15,8 @@ namespace allot_c {
 /// The size that a structure had in the first version of the interface. No smaller size is valid.
 template <class Struct>
 inline constexpr std::size_t first_size = sizeof(Struct);
+template <>
+inline constexpr std::size_t first_size<allot_memories> = offsetof(allot_memories, separate);
 
 /// Copies a structure of the caller. Members that the caller does not know are 0.
 template <class Struct>

@@ -255,6 +255,33 @@ static void pool_arguments(void) {
     allot_pool_destroy(pool);
 }
 
+static void separate_arguments(void) {
+    const allot_buffer buffers[2] = {{64, 0, 2, 1}, {64, 1, 3, 1}};
+    const allot_memory memory[2] = {{100, 1, 0}, {UINT64_MAX, 1, 1}};
+    allot_pair separate[1] = {{0, UINT64_MAX}};
+    allot_problem problem = ALLOT_PROBLEM_INIT;
+    allot_memories memories = ALLOT_MEMORIES_INIT;
+    allot_memories_summary several = ALLOT_MEMORIES_SUMMARY_INIT;
+    allot_place places[2];
+    allot_need needs[2];
+    problem.buffers = buffers;
+    memories.memories = memory;
+    problem.buffer_count = memories.memory_count = 2;
+    memories.separate_count = 1;
+    CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, places, needs, &several), ALLOT_NULL_ARGUMENT);
+    memories.separate = separate;
+    CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, places, needs, &several), ALLOT_PLAN_NO_SUCH_BUFFER);
+    CHECK_EQ(several.which, SIZE_MAX);
+    separate[0].second = 0;
+    CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, places, needs, &several), ALLOT_PLAN_CONTRADICTION);
+    separate[0].second = 1;
+    CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, places, needs, &several), ALLOT_OK);
+    memories.struct_size = offsetof(allot_memories, separate); /* a caller of the first version */
+    CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, places, needs, &several), ALLOT_OK);
+    --memories.struct_size;
+    CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, places, needs, &several), ALLOT_BAD_STRUCT_SIZE);
+}
+
 static void plan_arguments(void) {
     allot_buffer buffers[2] = {{64, 0, 2, 1}, {64, 1, 3, 1}};
     allot_problem problem = ALLOT_PROBLEM_INIT;
@@ -491,6 +518,7 @@ void test_arguments(void) {
     offsets_arguments();
     pool_arguments();
     plan_arguments();
+    separate_arguments();
     page_cache_arguments();
 }
 

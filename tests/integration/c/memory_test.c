@@ -119,7 +119,7 @@ static void plans(counted_memory* counted) {
     const allot_buffer buffers[4] = {{64, 0, 2, 1}, {64, 1, 4, 1}, {32, 4, 5, 1}, {100, 0, 5, 8}};
     const allot_revival revivals[1] = {{0, 6, 8}};
     const allot_fixed fixed[1] = {{2, 10}};
-    const allot_pair together[1] = {{0, 1}}, apart[1] = {{1, 2}};
+    const allot_pair together[1] = {{0, 1}}, apart[1] = {{1, 2}}, separate[1] = {{0, 3}};
     const allot_reserved reserved[1] = {{0, 5}};
     const allot_memory fast_and_slow[2] = {{100, 1, 0}, {UINT64_MAX, 1, 1}};
     const uint64_t allowed[4] = {3, 3, 1, 3};
@@ -143,6 +143,8 @@ static void plans(counted_memory* counted) {
     memories.memories = fast_and_slow;
     memories.memory_count = 2;
     memories.allowed = allowed;
+    memories.separate = separate;
+    memories.separate_count = 1;
     for (size_t i = 0; i != 4; ++i) places[i] = untouched;
     if (failed(counted, requests, allot_plan_memories(&problem, &memories, &options, places, needs, &several)))
         for (size_t i = 0; i != 4; ++i) CHECK(memcmp(&places[i], &untouched, sizeof untouched) == 0);

@@ -397,6 +397,33 @@ static void constraints(void) { /* each kind of constraint, with a plan that it 
     CHECK_EQ(allot_plan_validate(&problem, NULL, places, NULL), ALLOT_VIOLATION_RESERVED);
 }
 
+static void banks(void) { /* operands of two multiplications: a caller that does not know pairs gets one bank */
+    const allot_buffer buffers[3] = {{64, 0, 2, 1}, {32, 0, 4, 1}, {64, 2, 4, 1}};
+    const allot_memory two[3] = {{128, 1, 0}, {128, 1, 0}, {UINT64_MAX, 1, 1}};
+    const allot_pair operands[2] = {{0, 1}, {1, 2}};
+    allot_problem problem = ALLOT_PROBLEM_INIT;
+    allot_memories memories = ALLOT_MEMORIES_INIT;
+    allot_memories_summary summary = ALLOT_MEMORIES_SUMMARY_INIT;
+    allot_place places[3];
+    allot_need needs[3];
+    problem.buffers = buffers;
+    problem.buffer_count = 3;
+    memories.memories = two;
+    memories.memory_count = 3;
+    memories.separate = operands;
+    memories.separate_count = 2;
+    CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, places, needs, &summary), ALLOT_OK);
+    CHECK(summary.quality == ALLOT_OPTIMAL && summary.cost == 0 && summary.unplaced == 0);
+    CHECK(places[0].memory == places[2].memory && places[0].memory + places[1].memory == 1);
+    memories.struct_size = offsetof(allot_memories, separate);
+    CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, places, needs, &summary), ALLOT_OK);
+    CHECK(places[0].memory == 0 && places[1].memory == 0 && places[2].memory == 0);
+    memories.struct_size = sizeof memories;
+    memories.memory_count = 1;
+    CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, places, needs, &summary), ALLOT_OK);
+    CHECK(summary.quality == ALLOT_INFEASIBLE && summary.unplaced == 1 && places[1].memory == ALLOT_NOWHERE);
+}
+
 void test_plan(void) {
     allot_plan_options options = ALLOT_PLAN_OPTIONS_INIT;
     counted_memory counted = {0, 0, 0, 0};
@@ -404,6 +431,7 @@ void test_plan(void) {
     unsigned seen = 0;
     options.callbacks = &callbacks;
     constraints();
+    banks();
     for (unsigned round = 0; round != 10; ++round) {
         one_plan(NULL);
         options.effort = round % 2 == 0 ? ALLOT_NO_SEARCH : 5000;
