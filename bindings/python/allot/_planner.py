@@ -19,6 +19,7 @@ from allot._tables import (
     memories_of,
     number,
     numbers,
+    pairs,
     step as step_of,
     table,
     tuples,
@@ -64,13 +65,13 @@ def plan(buffers: Buffers, *, capacity: int | None = None, memories: None = None
 
 @overload
 def plan(buffers: Buffers, *, memories: Memories, uses: Sequence[int] | None = None, allowed: Sequence[int] | None = None,
-         revivals: Revivals = (), fixed: Mapping[int, int] = {}, together: Pairs = (), apart: Pairs = (),
+         separate: Pairs = (), revivals: Revivals = (), fixed: Mapping[int, int] = {}, together: Pairs = (), apart: Pairs = (),
          effort: int | None = None, seconds: float | None = None, progress: Progress | None = None) -> MemoriesPlan: ...
 
 
 def plan(buffers: Buffers, *, capacity: int | None = None, memories: Memories | None = None, uses: Sequence[int] | None = None,
-         allowed: Sequence[int] | None = None, revivals: Revivals = (), fixed: Mapping[int, int] = {}, together: Pairs = (),
-         apart: Pairs = (), reserved: Pairs = (), effort: int | None = None, seconds: float | None = None,
+         allowed: Sequence[int] | None = None, separate: Pairs = (), revivals: Revivals = (), fixed: Mapping[int, int] = {},
+         together: Pairs = (), apart: Pairs = (), reserved: Pairs = (), effort: int | None = None, seconds: float | None = None,
          progress: Progress | None = None) -> Plan | MemoriesPlan:
     """Computes an offset for each buffer, so that buffers that are live at the same time share no byte.
 
@@ -102,6 +103,7 @@ def plan(buffers: Buffers, *, capacity: int | None = None, memories: Memories | 
     - `together`, `apart`: pairs of buffers that share one offset, or that never share a byte
     - `reserved`: ranges (offset, size) that no buffer may use; only for one memory
     - `uses`, `allowed`: for several memories: the number of uses of each buffer, and its allowed memories as bits
+    - `separate`: for several memories: pairs of buffers in different ones, such as operands in banks with one port each
     - `effort`: a limit on the work; 0 makes one simple plan. `seconds`: a limit on the time, which the planner uses
     - `progress`: is called with the peak (or the cost) and its bound, at most 20 times a second. The planner returns its
       best plan so far when the function returns true
@@ -112,14 +114,15 @@ def plan(buffers: Buffers, *, capacity: int | None = None, memories: Memories | 
     time, watch = _seconds(seconds), _watch(progress)
     work = None if effort is None else number(effort, "effort")
     if memories is None:
-        if uses is not None or allowed is not None:
-            raise ValueError("uses and allowed need memories")
+        if uses is not None or allowed is not None or pairs(separate, "separate"):
+            raise ValueError("uses, allowed and separate need memories")
         return Plan(_allot.plan(given, _capacity(capacity), 500_000 if work is None else work, time, watch))
     if capacity is not None:
         raise ValueError("give the capacity of each memory in place of capacity")
     used, may = each_number(uses, "uses", len(given)), each_number(allowed, "allowed", len(given))
     limit = (2**60 if time is not None else 150_000) if work is None else work
-    return MemoriesPlan(_allot.plan_memories(given, memories_of(memories), used, may, limit, time, watch))
+    return MemoriesPlan(_allot.plan_memories(given, memories_of(memories), used, may, pairs(separate, "separate"), limit,
+                                             time, watch))
 
 
 def _accesses(accesses: Iterable[Access | tuple[Any, ...]], buffers: int) -> list[tuple[int, int, bool]]:
@@ -128,9 +131,9 @@ def _accesses(accesses: Iterable[Access | tuple[Any, ...]], buffers: int) -> lis
 
 
 def plan_moves(buffers: Buffers, accesses: Iterable[Access | tuple[Any, ...]], *, memories: Memories,
-               allowed: Sequence[int] | None = None, revivals: Revivals = (), fixed: Mapping[int, int] = {},
-               together: Pairs = (), apart: Pairs = (), effort: int | None = None, seconds: float | None = None,
-               progress: Progress | None = None) -> MovesPlan:
+               allowed: Sequence[int] | None = None, separate: Pairs = (), revivals: Revivals = (),
+               fixed: Mapping[int, int] = {}, together: Pairs = (), apart: Pairs = (), effort: int | None = None,
+               seconds: float | None = None, progress: Progress | None = None) -> MovesPlan:
     """Plans several memories, fastest first, when a buffer may leave the fast memory and come back.
 
     `accesses` lists the uses of buffers, in any order: `Access`, or tuples (buffer, step, writes). An access costs the
@@ -147,18 +150,18 @@ def plan_moves(buffers: Buffers, accesses: Iterable[Access | tuple[Any, ...]], *
     >>> made.copies[0]
     Copy(buffer=0, step=2, after=True, source=0, target=1, size=600)
 
-    Buffers that are fixed, together, apart or revived do not move, and neither do buffers without accesses. Read a buffer
-    at its last step to keep its contents until then. The other arguments are those of `plan`.
+    Buffers that are fixed, together, apart, separate or revived do not move, and neither do buffers without accesses. Read
+    a buffer at its last step to keep its contents until then. The other arguments are those of `plan`.
     """
     given = table(buffers, revivals, fixed, together, apart)
     return MovesPlan(_allot.plan_moves(given, _accesses(accesses, len(given)), memories_of(memories), each_number(allowed, "allowed", len(given)),
-                                       150_000 if effort is None else number(effort, "effort"), _seconds(seconds),
+                                       pairs(separate, "separate"), 150_000 if effort is None else number(effort, "effort"), _seconds(seconds),
                                        _watch(progress)))
 
 
 def plan_timed(buffers: Buffers, accesses: Iterable[Access | tuple[Any, ...]], durations: Iterable[int], *,
                memories: Memories, copy_cost: int, latency: int = 0, allowed: Sequence[int] | None = None,
-               revivals: Revivals = (), fixed: Mapping[int, int] = {}, together: Pairs = (), apart: Pairs = (),
+               separate: Pairs = (), revivals: Revivals = (), fixed: Mapping[int, int] = {}, together: Pairs = (), apart: Pairs = (),
                effort: int | None = None, seconds: float | None = None, progress: Progress | None = None) -> TimedPlan:
     """Plans several memories, fastest first, for the least time, with copies that run beside the steps.
 
@@ -180,7 +183,7 @@ def plan_timed(buffers: Buffers, accesses: Iterable[Access | tuple[Any, ...]], d
     times = [number(each, "durations") for each in iterable(durations, "durations", "a list of integers")]
     return TimedPlan(_allot.plan_timed(given, _accesses(accesses, len(given)), memories_of(memories), times,
                                        number(copy_cost, "copy_cost"), number(latency, "latency"),
-                                       each_number(allowed, "allowed", len(given)),
+                                       each_number(allowed, "allowed", len(given)), pairs(separate, "separate"),
                                        150_000 if effort is None else number(effort, "effort"), _seconds(seconds),
                                        _watch(progress)))
 

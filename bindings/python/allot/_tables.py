@@ -199,6 +199,11 @@ def _check_names(names: Sequence[str]) -> None:
                              "If they are one buffer with two lifetimes, use revivals")
 
 
+def pairs(values: Any, name: str, wanted: str = "a pair of buffers") -> list[tuple[int, int]]:
+    """Returns pairs of numbers. `wanted` names one in errors."""
+    return [(number(first, name), number(second, name)) for first, second in tuples(values, name, wanted, 2, 2)]
+
+
 def table(buffers: Any, revivals: Any = (), fixed: Any = (), together: Any = (), apart: Any = (),
           reserved: Any = ()) -> _allot.Table:
     """Returns a table and its constraints."""
@@ -207,14 +212,11 @@ def table(buffers: Any, revivals: Any = (), fixed: Any = (), together: Any = (),
     if not isinstance(fixed, Mapping) and fixed != ():
         raise TypeError(f"fixed must be a mapping of buffers to offsets, not {type(fixed).__name__}")
 
-    def pairs(values: Any, name: str, wanted: str) -> list[tuple[int, int]]:
-        return [(number(first, name), number(second, name)) for first, second in tuples(values, name, wanted, 2, 2)]
-
     lives = [(number(buffer, "revivals"), step(lower, "revivals"), step(upper, "revivals"))
              for buffer, lower, upper in tuples(revivals, "revivals", "a tuple (buffer, lower, upper)", 3, 3)]
     return _allot.Table(columns.sizes, columns.lower, columns.upper, columns.alignments, lives,
                         pairs(dict(fixed).items(), "fixed", "an offset of a buffer"),
-                        pairs(together, "together", "a pair of buffers"), pairs(apart, "apart", "a pair of buffers"),
+                        pairs(together, "together"), pairs(apart, "apart"),
                         pairs(reserved, "reserved", "a pair (offset, size)"), columns.names)
 
 

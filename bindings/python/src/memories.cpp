@@ -22,13 +22,20 @@ std::vector<allot::plan_memory> memories_of(const std::vector<memory>& given) {
     return made;
 }
 
+std::vector<allot::plan_pair> pairs_of(const pairs& given) {
+    std::vector<allot::plan_pair> made;
+    for (const auto& [first, second] : given) made.push_back({first, second});
+    return made;
+}
+
 spread plan_memories(const table& of, const std::vector<memory>& given, const std::vector<std::uint64_t>& uses,
-                     const std::vector<std::uint64_t>& allowed, std::uint64_t effort, std::optional<double> seconds,
-                     progress called) {
+                     const std::vector<std::uint64_t>& allowed, const pairs& separate_pairs, std::uint64_t effort,
+                     std::optional<double> seconds, progress called) {
     std::vector<allot::plan_memory> memories = memories_of(given);
+    const std::vector<allot::plan_pair> separate = pairs_of(separate_pairs);
     spread made =
         run_planner(of, seconds, std::move(called), too_large, [&](const allot::plan_problem& problem, auto watch) {
-            return allot::plan_memories({problem, memories, uses, allowed}, {.effort = effort}, watch);
+            return allot::plan_memories({problem, memories, uses, allowed, separate}, {.effort = effort}, watch);
         });
     made.memories = std::move(memories);
     return made;
@@ -66,13 +73,14 @@ std::vector<allot::plan_access> accesses_of(const access_list& used) {
 }
 
 moves plan_moves(const table& of, const access_list& used, const std::vector<memory>& given,
-                 const std::vector<std::uint64_t>& allowed, std::uint64_t effort, std::optional<double> seconds,
-                 progress called) {
+                 const std::vector<std::uint64_t>& allowed, const pairs& separate_pairs, std::uint64_t effort,
+                 std::optional<double> seconds, progress called) {
     std::vector<allot::plan_memory> memories = memories_of(given);
+    const std::vector<allot::plan_pair> separate = pairs_of(separate_pairs);
     const std::vector<allot::plan_access> accesses = accesses_of(used);
     moves made =
         run_planner(of, seconds, std::move(called), too_large, [&](const allot::plan_problem& problem, auto watch) {
-            const allot::moves_problem all{{problem, memories, {}, allowed}, accesses};
+            const allot::moves_problem all{{problem, memories, {}, allowed, separate}, accesses};
             return plan_in_time(effort, seconds.has_value(), watch, [&](const allot::memories_options& options) {
                 return allot::plan_moves(all, options, watch);
             });
@@ -83,13 +91,15 @@ moves plan_moves(const table& of, const access_list& used, const std::vector<mem
 
 timed plan_timed(const table& of, const access_list& used, const std::vector<memory>& given,
                  const std::vector<std::uint64_t>& durations, std::uint64_t copy_cost, std::uint64_t latency,
-                 const std::vector<std::uint64_t>& allowed, std::uint64_t effort, std::optional<double> seconds,
-                 progress called) {
+                 const std::vector<std::uint64_t>& allowed, const pairs& separate_pairs, std::uint64_t effort,
+                 std::optional<double> seconds, progress called) {
     std::vector<allot::plan_memory> memories = memories_of(given);
+    const std::vector<allot::plan_pair> separate = pairs_of(separate_pairs);
     const std::vector<allot::plan_access> accesses = accesses_of(used);
     timed made =
         run_planner(of, seconds, std::move(called), too_large, [&](const allot::plan_problem& problem, auto watch) {
-            const allot::timed_problem all{{{problem, memories, {}, allowed}, accesses}, durations, copy_cost, latency};
+            const allot::timed_problem all{
+                {{problem, memories, {}, allowed, separate}, accesses}, durations, copy_cost, latency};
             return plan_in_time(effort, seconds.has_value(), watch, [&](const allot::memories_options& options) {
                 return allot::plan_timed(all, options, watch);
             });
@@ -203,11 +213,11 @@ void bind_memories_planner(nb::module_& m) {
           return self.made.waited;
       }).def_prop_ro("whole_elapsed", [](const timed& self) { return self.made.whole_elapsed; });
     m.def("plan_memories", &plan_memories, nb::arg("table"), nb::arg("memories"), nb::arg("uses"), nb::arg("allowed"),
-          nb::arg("effort"), nb::arg("seconds").none(), nb::arg("progress").none());
+          nb::arg("separate"), nb::arg("effort"), nb::arg("seconds").none(), nb::arg("progress").none());
     m.def("plan_moves", &plan_moves, nb::arg("table"), nb::arg("accesses"), nb::arg("memories"), nb::arg("allowed"),
-          nb::arg("effort"), nb::arg("seconds").none(), nb::arg("progress").none());
+          nb::arg("separate"), nb::arg("effort"), nb::arg("seconds").none(), nb::arg("progress").none());
     m.def("plan_timed", &plan_timed, nb::arg("table"), nb::arg("accesses"), nb::arg("memories"), nb::arg("durations"),
-          nb::arg("copy_cost"), nb::arg("latency"), nb::arg("allowed"), nb::arg("effort"), nb::arg("seconds").none(),
+          nb::arg("copy_cost"), nb::arg("latency"), nb::arg("allowed"), nb::arg("separate"), nb::arg("effort"), nb::arg("seconds").none(),
           nb::arg("progress").none());
 }
 

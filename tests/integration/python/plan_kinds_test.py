@@ -103,6 +103,12 @@ def test_a_buffer_leaves_the_fast_memory_and_comes_back():
     assert "MovesPlan of 4 pieces and 2 copies" in repr(made) and made._repr_svg_().startswith("<svg")
     stays = allot.plan_moves(*MOVING, memories=[(1000,), (None, 1)], fixed={0: 0}, allowed=[1, 3])
     assert not stays.copies and stays.whole_cost == stays.cost
+    banks = [(1000,), (1000,), (None, 1)]
+    for pairs in ([], [(0, 1)]):  # a buffer of a pair does not move
+        both = allot.plan_moves(*MOVING, memories=banks, separate=pairs)
+        assert not both.copies and both.cost == 0 and both.pieces[0].memory != both.pieces[1].memory
+    parted = allot.plan_moves(*MOVING, memories=[(1000,), (None, 1)], separate=[(0, 1)])
+    assert not parted.copies and parted.cost == parted.whole_cost == 3200
     full = allot.plan_moves(*MOVING, memories=[(100,)])
     assert not full.fits and full.unplaced == 2 and full.pieces[0].memory is None and full._repr_svg_() is None
 
@@ -145,6 +151,13 @@ def test_copies_run_beside_the_steps(problem, durations, copy_cost, latency):
         now += max(duration, sum(rows[access[0]][0] * costs[made.pieces[made.piece_of[k]].memory]
                                  for k, access in enumerate(accesses) if access[1] == step))
     assert (made.elapsed, made.waited) == (max(now, queue), waited)
+
+
+def test_a_pair_in_different_memories_does_not_move_in_time():
+    memories = [(1000, 1), (None, 10)]
+    assert allot.plan_timed(*MOVING, [4000] * 10, memories=memories, copy_cost=1).copies
+    made = allot.plan_timed(*MOVING, [4000] * 10, memories=memories, copy_cost=1, separate=[(0, 1)])
+    assert not made.copies and made.pieces[0].memory + made.pieces[1].memory == 1
 
 
 def test_a_plan_in_time_refuses_mistakes():

@@ -177,12 +177,19 @@ def test_memories():
     assert not full.fits and full.unplaced == full.offsets.count(None) == full.memories.count(None) > 0
     only = allot.plan(ROWS, memories=[(None,), (None, 1)], allowed=[1, 2, 1, 2])
     assert only.memories == [0, 1, 0, 1]
+    banks = allot.plan(ROWS, memories=[(None,), (None,), (None, 1)], separate=[(0, 1), (1, 2)])
+    assert banks.status == "optimal" and banks.cost == 0
+    assert banks.memories[0] == banks.memories[2] != banks.memories[1]
+    three = allot.plan(ROWS, memories=[(None,), (None, 1)], separate=[(0, 1), (1, 2), (2, 0)])
+    assert three.status == "infeasible" and three.unplaced == 1
+    with pytest.raises(allot.PlanError, match="names a buffer that does not exist"):
+        allot.plan(ROWS, memories=[(None,)], separate=[(0, 4)])
     with pytest.raises(allot.PlanError, match="memory 1: a memory is invalid"):
         allot.plan(ROWS, memories=[(None, 2), (None, 1)])
 
 
 def test_arguments_that_exclude_each_other():
-    for arguments in ({"uses": [1]}, {"uses": []}, {"allowed": []}, {"capacity": 1, "memories": [(None,)]}, {"seconds": -1}, {"seconds": math.nan}):
+    for arguments in ({"uses": [1]}, {"uses": []}, {"allowed": []}, {"separate": [(0, 1)]}, {"capacity": 1, "memories": [(None,)]}, {"seconds": -1}, {"seconds": math.nan}):
         with pytest.raises(ValueError):
             allot.plan(ROWS, **arguments)
 
@@ -213,6 +220,7 @@ def test_numbers_that_are_out_of_range(arguments, reason):
     ({"together": [("a", "b")]}, "together: 'a' is not an integer"),
     ({"together": (0, 1)}, "together: 0 is not a pair of buffers"),
     ({"apart": [(0, 1, 2)]}, r"apart: \(0, 1, 2\) is not a pair of buffers"),
+    ({"memories": [(None,)], "separate": [(0,)]}, r"separate: \(0,\) is not a pair of buffers"),
     ({"apart": ["01"]}, "apart: '01' is not a pair of buffers"),
     ({"reserved": 5}, "reserved must be a list, not int"),
     ({"revivals": [(0, 1)]}, r"revivals: \(0, 1\) is not a tuple"),
