@@ -185,10 +185,9 @@ public:
         if (const allot_status status = read_struct(given, from); status != ALLOT_OK) return status;
         if (from.uses != nullptr) uses_ = {from.uses, buffers};
         if (from.allowed != nullptr) allowed_ = {from.allowed, buffers};
-        const allot_status status =
-            convert(from.memories, from.memory_count, memories_, [](const allot_memory& each) {
-                return allot::plan_memory{each.capacity, each.align, each.cost};
-            });
+        const allot_status status = convert(from.memories, from.memory_count, memories_, [](const allot_memory& each) {
+            return allot::plan_memory{each.capacity, each.align, each.cost};
+        });
         return status == ALLOT_OK ? convert(from.separate, from.separate_count, separate_, pair_of) : status;
     }
     [[nodiscard]] allot::memories_problem with(const problem& buffers) const noexcept {

@@ -217,8 +217,8 @@ void bind_memories_planner(nb::module_& m) {
     m.def("plan_moves", &plan_moves, nb::arg("table"), nb::arg("accesses"), nb::arg("memories"), nb::arg("allowed"),
           nb::arg("separate"), nb::arg("effort"), nb::arg("seconds").none(), nb::arg("progress").none());
     m.def("plan_timed", &plan_timed, nb::arg("table"), nb::arg("accesses"), nb::arg("memories"), nb::arg("durations"),
-          nb::arg("copy_cost"), nb::arg("latency"), nb::arg("allowed"), nb::arg("separate"), nb::arg("effort"), nb::arg("seconds").none(),
-          nb::arg("progress").none());
+          nb::arg("copy_cost"), nb::arg("latency"), nb::arg("allowed"), nb::arg("separate"), nb::arg("effort"),
+          nb::arg("seconds").none(), nb::arg("progress").none());
 }
 
 }  // namespace allot_python

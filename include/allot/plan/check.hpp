@@ -33,7 +33,8 @@ enum class plan_refusal : unsigned char {
     fixed_misaligned,       ///< The fixed offset of buffer `which` is not a multiple of the required alignment.
     wraps,                  ///< The end of fixed buffer `which`, or of reserved range `which`, exceeds 64 bits.
     /// Buffer `which` cannot be at its fixed offset, or must be apart from itself, or in another memory than itself. Of
-    /// `plan_queues`: wait `which` is not for an earlier operator.
+    /// `plan_queues`: wait `which` is not for an earlier operator. Of `plan_rows`: the rows of buffer `which` do not
+    /// divide its size.
     contradiction,
     together_not_merged,  ///< Pair `which` is `together`. This function requires merged buffers.
     /// The ends of buffers exceed 64 bits in all plans that were tried. With several memories: the sum of all costs in

@@ -18,7 +18,7 @@
 // It does not check the bound.
 //
 // When to use: to check the result of any planner with several memories before using it.
-// When not to use: for plans with moves (validate_moves.hpp, validate_timed.hpp).
+// When not to use: for plans with moves (validate_moves.hpp, validate_timed.hpp) or rows (validate_rows.hpp).
 //
 // Complexity: O(n log n + n · memories + constraints · memories).
 // Memory: on the heap, about 100 bytes a buffer.
@@ -45,6 +45,9 @@ enum class memories_violation_kind : unsigned char {
     bad_place,    ///< The place of buffer `first` conflicts with buffer `second`, or with the memory or a constraint.
     wrong_needs,  ///< The plan states other needs of memory `first`.
     wrong_sum,    ///< The plan states another cost, number of spilled bytes, or number of unplaced buffers.
+    /// Of `validate_rows`: buffer `first` does not exist or must not be divided, is divided twice or out of order, has
+    /// no rows in a part, or its second part is in no later memory than its first one.
+    bad_split,
 };
 
 /// Returns a human-readable description of the kind.
@@ -61,6 +64,7 @@ enum class memories_violation_kind : unsigned char {
             return "a buffer overlaps another, is misaligned, above the capacity, or violates a constraint";
         case memories_violation_kind::wrong_needs: return "the plan states other needs of a memory";
         case memories_violation_kind::wrong_sum: return "the plan states another cost or number of buffers or bytes";
+        case memories_violation_kind::bad_split: return "a buffer is divided in a way that is not allowed";
     }
     return "unknown";
 }

@@ -94,6 +94,6 @@ TEST_CASE("validate_memories: an unplaced buffer is no violation") {
 }
 
 TEST_CASE("validate_memories: every kind has its own text") {
-    texts::check_distinct_up_to(kind::wrong_sum);
+    texts::check_distinct_up_to(kind::bad_split);
     CHECK(std::string_view{allot::memories_violation{}.what()} == "the plan is valid");
 }

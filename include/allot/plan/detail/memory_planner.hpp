@@ -295,12 +295,14 @@ private:
     bool is_impossible_ = false, cheapest_known_ = false;
 };
 
-/// Returns a lower bound on the cost of every plan of a problem without pairs; 0 if the problem is invalid.
+/// Returns a lower bound on the cost of every plan, in which buffers may be split; 0 if the problem is invalid.
 [[nodiscard]] inline std::uint64_t least_cost_of(const memories_problem& problem, const memories_options& options) {
-    plan_heap heap{memory_planner::space(problem, options)};
+    plan_heap heap{merge_space(problem.buffers) + memory_planner::space(problem, options)};
     plan_workspace workspace = heap;
-    const merged_problem merged{problem.buffers, {}};
-    memory_planner planner{merged, {}, problem, options, workspace};
+    plan_sizes sizes;
+    const auto merged = merge_together(problem.buffers, workspace, sizes);
+    if (!merged) return 0;
+    memory_planner planner{*merged, sizes, problem, options, workspace};
     return planner.read().reason == plan_refusal::none ? planner.bound() : 0;
 }
 
