@@ -871,6 +871,101 @@ TEST_CASE("spill: pairs of a circle of odd length are not divided among two bank
     CHECK(possible->status == plan_status::optimal);
 }
 
+TEST_CASE("spill: many pairs are proved impossible for two memories exactly if no division exists") {
+    std::uint64_t impossible = 0;
+    for (std::uint64_t seed = 0; seed != 40; ++seed) {
+        problems::random random{seed};
+        std::vector<plan_buffer> buffers;
+        std::vector<std::uint64_t> allowed;
+        std::vector<allot::plan_pair> separate;
+        for (std::size_t i = 0; i != 120; ++i) {
+            buffers.push_back({.size = 1 + random(9), .live = {static_cast<std::int64_t>(i), 200}});
+            allowed.push_back(seed % 2 == 0 || random(20) != 0 ? 3 : 1 + random(2));
+        }
+        for (std::size_t k = 0; k != 40 + seed; ++k)
+            if (const std::size_t a = random.index(120), b = random.index(120); a != b) separate.push_back({a, b});
+        // Sides 1 and 2 by breadth-first search. Buffers with one memory begin.
+        std::vector<std::uint64_t> side(120), queue;
+        bool possible = true;
+        const auto spread = [&] {
+            for (; !queue.empty(); queue.pop_back()) {
+                const std::uint64_t from = queue.back();
+                for (const auto& [a, b] : separate) {
+                    if (a != from && b != from) continue;
+                    const std::size_t to = a == from ? b : a;
+                    possible = possible && side[to] != side[from];
+                    if (side[to] != 0) continue;
+                    side[to] = 3 - side[from];
+                    queue.insert(queue.begin(), to);
+                }
+            }
+        };
+        for (const bool is_free : {false, true})
+            for (std::size_t i = 0; i != 120; ++i) {
+                if (side[i] != 0 || (!is_free && allowed[i] == 3)) continue;
+                side[i] = is_free ? 1 : allowed[i];
+                queue.push_back(i);
+                spread();
+            }
+        for (std::size_t i = 0; i != 120; ++i) possible = possible && (side[i] & allowed[i]) != 0;
+        const plan_memory two[] = {{}, {}};
+        const memories_problem problem{
+            .buffers = {.buffers = buffers}, .memories = two, .allowed = allowed, .separate = separate};
+        for (const std::uint64_t effort : {0u, 2000u}) {
+            const auto made = allot::plan_memories(problem, {.effort = effort});
+            REQUIRE(made);
+            check_plan(problem, *made);
+            CAPTURE(seed);
+            CHECK((made->status == plan_status::infeasible) == !possible);
+            CHECK(made->status != plan_status::out_of_budget);
+        }
+        impossible += possible ? 0 : 1;
+    }
+    CHECK(impossible > 5);
+    CHECK(impossible < 35);
+}
+
+TEST_CASE("spill: buffers that are all separate are proved to exceed the memories") {
+    std::vector<plan_buffer> buffers(100, {.size = 8, .live = {0, 1}});
+    std::vector<allot::plan_pair> separate;
+    for (const std::size_t i : {3u, 20u, 41u, 60u, 99u})
+        for (const std::size_t j : {3u, 20u, 41u, 60u, 99u})
+            if (i < j) separate.push_back({j, i});
+    separate.push_back({0, 3});
+    const plan_memory banks[] = {{}, {}, {}, {}, {.cost = 1}};
+    memories_problem problem{
+        .buffers = {.buffers = buffers}, .memories = std::span{banks}.first(4), .separate = separate};
+    const auto impossible = allot::plan_memories(problem);
+    REQUIRE(impossible);
+    CHECK(impossible->status == plan_status::infeasible);
+    CHECK(impossible->unplaced == 1);
+    problem.memories = banks;
+    const auto possible = allot::plan_memories(problem);  // one of the five is outside the banks
+    REQUIRE(possible);
+    CHECK(possible->status == plan_status::optimal);
+    CHECK(possible->cost == 8);
+}
+
+TEST_CASE("spill: the bound knows that of two buffers in different memories one is not in the cheapest") {
+    std::vector<plan_buffer> buffers;
+    std::vector<allot::plan_pair> separate;
+    std::uint64_t least = 0;
+    for (std::size_t i = 0; i != 100; ++i) {
+        const std::uint64_t small = 10 + i, large = 1000 - i;
+        buffers.push_back({.size = i % 2 == 0 ? small : large, .live = {0, 1}});
+        buffers.push_back({.size = i % 2 == 0 ? large : small, .live = {1, 2}});
+        separate.push_back({2 * i, 2 * i + 1});
+        least += 3 * small;
+    }
+    const plan_memory memories[] = {{}, {.cost = 3}, {.cost = 7}};
+    const auto made =
+        allot::plan_memories({.buffers = {.buffers = buffers}, .memories = memories, .separate = separate});
+    REQUIRE(made);
+    CHECK(made->bound == least);
+    CHECK(made->cost == least);
+    CHECK(made->status == plan_status::optimal);
+}
+
 TEST_CASE("spill: a buffer has no memory if those of its pairs must have them") {
     const plan_buffer buffers[] = {
         {.size = 8, .live = {0, 1}}, {.size = 8, .live = {5, 6}}, {.size = 8, .live = {9, 12}}};

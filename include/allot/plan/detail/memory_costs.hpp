@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// memory_costs: the weight of each buffer, the memories that may hold it, and a lower bound on the cost of every plan.
+// memory_costs: the weight of each buffer, and the memories that may hold it.
 //
 //     buffers ──► read ──► weight     size times uses, summed over the buffers that are `together`
 //     uses                 allowed    the memories that are allowed and large enough, as bits
 //     allowed              error      the first error of the problem
-//                 bound               the cost that the bytes in excess of the first k memories add, for each k
 //                 is_crowded          proof that not all buffers can have a memory
 //
-// Complexity: O(n log n) for `read`, for each alignment of `is_crowded`, and for each memory of `bound`, times at most
-// 1000 for the prices of `bound`. Memory: `space` is permanent. The scratch of each function is in `scratch_space`.
-// Thread safety: not synchronized.
+// Complexity: O(n log n) for `read`, and for each alignment of `is_crowded`. Memory: `space` is permanent. The scratch of
+// each function is in `scratch_space`. Thread safety: not synchronized.
 #pragma once
 
 #include <allot/plan/detail/crowded_steps.hpp>
-#include <allot/plan/detail/least_loss.hpp>
 #include <allot/plan/detail/loads.hpp>
 #include <allot/plan/detail/merge.hpp>
+#include <allot/plan/detail/section_prices.hpp>
 #include <allot/plan/detail/separation.hpp>
 #include <allot/plan/memories_problem.hpp>
 
@@ -36,12 +34,10 @@ public:
                prices::space(most_sections(problem), buffers) + separation::space(given);
     }
     /// Workspace of each single function.
-    [[nodiscard]] static constexpr plan_space scratch_space(const plan_problem& problem,
-                                                            std::uint64_t effort) noexcept {
-        const std::size_t buffers = problem.buffers.size();
-        return max(plan_space{.u32 = 3 * std::max(most_lives(problem), problem.fixed.size()), .u64 = 2 * buffers} +
-                       section_loads::space(most_sections(problem)),
-                   plan_space{.u32 = buffers} + least_loss::space(problem, least_loss::states(effort, buffers)));
+    [[nodiscard]] static constexpr plan_space scratch_space(const plan_problem& problem) noexcept {
+        return plan_space{.u32 = 3 * std::max(most_lives(problem), problem.fixed.size()),
+                          .u64 = 2 * problem.buffers.size()} +
+               section_loads::space(most_sections(problem));
     }
 
     constexpr memory_costs(const merged_problem& merged, const plan_sizes& sizes, const memories_problem& given,
@@ -95,36 +91,6 @@ public:
         return given_->buffers.buffers.size();
     }
 
-    /// Returns a lower bound on the cost of every plan. For each k, it treats the first k memories as one and lets
-    /// several memories share the bytes of a buffer. Buffers that are `together` count with their least size.
-    [[nodiscard]] constexpr std::uint64_t bound(std::uint64_t effort, plan_workspace scratch) noexcept {
-        choices each{.list = scratch.cut_u32(count())};
-        std::uint64_t sum = unavoidable_cost();
-        for (memory_choice of; next(each, of, sum);) sum += price_of(of, effort);
-        return sum;
-    }
-    /// Returns a lower bound on the cost of every plan, at most `most`, in which no buffer is split. `known` is the
-    /// result of `bound`. With two memories, calls `keep(least_loss)` if it finds a choice of buffers by the loads.
-    /// Precondition: `least_loss::states` is not 0.
-    template <class Keep>
-    [[nodiscard]] constexpr std::uint64_t bound_by_choices(std::uint64_t known, std::uint64_t most,
-                                                           std::uint64_t effort, plan_workspace scratch,
-                                                           Keep keep) noexcept {
-        choices each{.list = scratch.cut_u32(count())};
-        const std::size_t states = least_loss::states(effort, given_->buffers.buffers.size());
-        std::uint64_t sum = unavoidable_cost();
-        for (memory_choice of; next(each, of, sum);) {
-            const std::uint64_t split = price_of(of, effort), others = known - std::min(split, known);
-            const std::uint64_t whole = std::max(price_of(of, effort, prices::most_rows(0)), split);
-            least_loss loss{where_, price_, given_->buffers, states, scratch};
-            const std::uint64_t least =
-                loss.run(of, most == least_loss::unlimited ? most : most - std::min(most, others));
-            if (memories().size() == 2 && loss.found()) keep(loss);
-            sum += least == least_loss::unlimited ? whole : std::max(whole, least);
-        }
-        return sum;
-    }
-
     /// Returns whether the buffers that live at one step exceed all memories, or exceed the one memory that they all
     /// must live in, and stores that step.
     [[nodiscard]] constexpr bool is_crowded(std::int64_t& step, plan_workspace scratch) const noexcept {
@@ -135,65 +101,6 @@ public:
     static constexpr std::uint64_t bit(std::size_t memory) noexcept { return std::uint64_t{1} << memory; }
 
 private:
-    struct least_size {
-        const section_tree* where;
-        [[nodiscard]] constexpr std::uint64_t operator()(std::uint32_t i) const noexcept {
-            return where->least_size(i);
-        }
-    };
-    /// Additional cost of a buffer that is outside of the memories of `mask`.
-    struct cost_outside {
-        const memory_costs* of;
-        std::uint64_t mask, more;
-        [[nodiscard]] constexpr std::uint64_t operator()(std::uint32_t i) const noexcept {
-            return (of->allowed_[i] & ~mask) == 0 ? prices::priceless : of->weight_[i] * more;
-        }
-    };
-    using memory_choice = least_loss::choice<least_size, cost_outside>;
-    /// The choices that `next` makes: for each memory but the last, the buffers in it or in an earlier one.
-    struct choices {
-        std::uint32_t* list;
-        std::size_t memory = 0;
-        std::uint64_t capacity = 0, mask = 0;
-    };
-
-    /// Returns what all buffers cost in the first memory.
-    [[nodiscard]] constexpr std::uint64_t unavoidable_cost() const noexcept {
-        std::uint64_t sum = 0;
-        for (std::size_t i = 0; i != count(); ++i)
-            if (allowed_[i] != 0) sum += weight_[i] * memories()[0].cost;
-        return sum;
-    }
-    /// Makes the next choice, and adds the additional cost of buffers without a choice. Returns false at the end.
-    [[nodiscard]] constexpr bool next(choices& each, memory_choice& of, std::uint64_t& sum) const noexcept {
-        for (; each.memory + 1 < memories().size();) {
-            const std::size_t m = each.memory++;
-            if (!checked_add(each.capacity, memories()[m].capacity, each.capacity)) each.capacity = ~std::uint64_t{0};
-            each.mask |= bit(m);
-            // Additional cost of a byte that is in none of the first m + 1 memories.
-            const std::uint64_t more = memories()[m + 1].cost - memories()[m].cost;
-            if (more == 0) continue;
-            std::size_t some = 0;
-            for (std::size_t i = 0; i != count(); ++i)
-                if ((allowed_[i] & each.mask) != 0) each.list[some++] = static_cast<std::uint32_t>(i);
-                else if (allowed_[i] != 0) sum += weight_[i] * more;
-            // Two buffers that are apart may have the same offsets in different memories.
-            of = {{each.list, some},
-                  {&where_},
-                  {this, each.mask, more},
-                  each.capacity,
-                  m == 0 ? where_.count() : where_.of_time()};
-            return true;
-        }
-        return false;
-    }
-    /// Returns the bound by prices.
-    [[nodiscard]] constexpr std::uint64_t price_of(const memory_choice& of, std::uint64_t effort,
-                                                   std::size_t rows = 1) noexcept {
-        return price_.run(of.list.data(), of.list.size(), of.size_of, of.value, of.capacity, of.sections,
-                          prices::iterations(1000, effort, of.list.size()), rows);
-    }
-
     [[nodiscard]] static constexpr std::size_t most_sections(const plan_problem& problem) noexcept {
         return most_lives(problem) + problem.apart.size();
     }

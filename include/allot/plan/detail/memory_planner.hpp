@@ -13,6 +13,7 @@
 
 #include <allot/plan/detail/assign.hpp>
 #include <allot/plan/detail/fill.hpp>
+#include <allot/plan/detail/memory_bound.hpp>
 #include <allot/plan/detail/memory_coloring.hpp>
 #include <allot/plan/detail/memory_costs.hpp>
 #include <allot/plan/options.hpp>
@@ -29,8 +30,9 @@ public:
         const plan_problem& problem = given.buffers;
         const std::size_t buffers = problem.buffers.size();
         const bool searched = is_searched(problem, options);
-        plan_space work = max(memory_costs::scratch_space(problem, searched ? options.effort : 0),
+        plan_space work = max(memory_bound::scratch_space(given, searched ? options.effort : 0),
                               memory_fill::space(problem, searched, options.remember));
+        work = max(work, memory_costs::scratch_space(problem));
         if (buffers <= most_assigned) work = max(work, memory_assignment::space(problem, options.remember));
         work = max(work, memory_coloring::space(given));
         return plan_space{.u32 = 4 * buffers, .u64 = 5 * buffers} + memory_costs::space(given) + work;
@@ -59,15 +61,16 @@ public:
         return {};
     }
     /// Returns a lower bound on the cost of every plan.
-    [[nodiscard]] constexpr std::uint64_t bound() noexcept { return facts_.bound(options_.effort, workspace_); }
+    [[nodiscard]] constexpr std::uint64_t bound() noexcept { return bounded().run(workspace_); }
     /// Returns whether the live bytes of one step prove that not all buffers can have a memory, and stores that step.
     [[nodiscard]] constexpr bool is_crowded(std::int64_t& step) const noexcept {
         return facts_.is_crowded(step, workspace_);
     }
     /// Returns the first of the given buffers that fits no allowed memory, or the number of buffers.
     [[nodiscard]] constexpr std::size_t unholdable() const noexcept { return facts_.unholdable(); }
-    /// Returns whether each choice of memories was tried without finding one that places all buffers.
-    [[nodiscard]] constexpr bool is_impossible() const noexcept { return is_impossible_; }
+    /// Returns whether the pairs leave no choice of memories, or each was tried without finding one that places all
+    /// buffers.
+    [[nodiscard]] constexpr bool is_impossible() const noexcept { return is_impossible_ || is_excluded_; }
 
     template <class Watch>
     constexpr void run(memories_summary& made, Watch& watch) noexcept {
@@ -95,9 +98,10 @@ public:
         const bool is_colored = !facts_.separate().is_empty();
         open_memories(is_colored);
         fill_all(0);
+        is_excluded_ = made.unplaced != 0 && pairs_exclude_all();
         if (!is_done() && searched) raise_bound(made);
         const std::size_t all = facts_.given().buffers.buffers.size();
-        if (!is_done() && all <= most_assigned && unholdable() == all)
+        if (!is_excluded_ && !is_done() && all <= most_assigned && unholdable() == all)
             spent += assign(made, std::min((options_.effort - spent) / 2, most_choices), keep_best, stop);
         // If the next memory has room for all buffers, another round cannot learn anything.
         const bool once = !is_colored && memories().size() <= 2 && memories().back().capacity == plan_memory{}.capacity;
@@ -126,6 +130,14 @@ private:
     [[nodiscard]] constexpr std::span<const plan_memory> memories() const noexcept { return facts_.memories(); }
     [[nodiscard]] constexpr std::uint64_t weight(std::size_t i) const noexcept { return facts_.weights()[i]; }
 
+    [[nodiscard]] constexpr memory_bound bounded() noexcept { return {facts_, options_.effort}; }
+    /// Returns whether the pairs alone leave no choice of memories.
+    [[nodiscard]] constexpr bool pairs_exclude_all() const noexcept {
+        plan_workspace workspace = workspace_;
+        return !facts_.separate().is_empty() &&
+               separate_cliques{facts_.separate(), count_, workspace}.prove_impossible(facts_.allowed());
+    }
+
     // ---- the best plan ---------------------------------------------------------------------------------------------
 
     constexpr void keep_if_better(memories_summary& made, bool is_first) noexcept {
@@ -153,7 +165,7 @@ private:
         if (least_loss::states(options_.effort, facts_.given().buffers.buffers.size()) == 0) return;
         const std::uint64_t most = made.unplaced == 0 ? made.cost : least_loss::unlimited;
         const std::uint64_t better =
-            facts_.bound_by_choices(made.bound, most, options_.effort, workspace_, [&](const least_loss& loss) {
+            bounded().run_by_choices(made.bound, most, workspace_, [&](const least_loss& loss) {
                 for (std::size_t i = 0; i != count_; ++i) is_cheapest_[i] = 0;
                 loss.each([&](std::uint32_t i, bool is_in) { is_cheapest_[i] = is_in ? 1 : 0; });
                 cheapest_known_ = is_separated(is_cheapest_);
@@ -292,7 +304,7 @@ private:
     std::uint64_t *value_ = nullptr, *paid_ = nullptr, *offset_ = nullptr, *best_offset_ = nullptr;
     std::uint64_t nowhere_cost_ = 0;
     plan_workspace workspace_{};
-    bool is_impossible_ = false, cheapest_known_ = false;
+    bool is_impossible_ = false, is_excluded_ = false, cheapest_known_ = false;
 };
 
 /// Returns a lower bound on the cost of every plan, in which buffers may be split; 0 if the problem is invalid.

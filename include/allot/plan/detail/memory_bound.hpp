@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSL-1.0
+// memory_bound: a lower bound on the cost of every plan with several memories.
+//
+//     first k memories as one  ████████████        For each k, bytes in excess lie outside, and cost the difference to the
+//     live at a step           ████████████████    next memory or more: `prices`, and `least_loss` for whole buffers.
+//
+//     pairs {a,b} {a,c} {b,c}  ███ ██│██           Of buffers that must all be in different memories, all but k lie
+//                               a  b │ c           outside. This holds for any room. The cheapest ones count.
+//
+// A clique of pairs adds what its cheapest buffers cost outside. Each of its buffers then counts in the bound of the bytes
+// with its cost less that of the most expensive one that surely lies outside. So no cost counts twice: this is the dual
+// of the rule that at most k buffers of the clique are inside.
+//
+// Complexity: O(n log n) for each memory, times at most 1000 for the prices; with pairs twice that, and the cliques.
+// Memory: `scratch_space`. Thread safety: not synchronized.
+#pragma once
+
+#include <allot/plan/detail/least_loss.hpp>
+#include <allot/plan/detail/memory_costs.hpp>
+#include <allot/plan/detail/separate_cliques.hpp>
+
+#include <algorithm>
+#include <bit>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+class memory_bound {
+public:
+    /// Workspace of each function, for at most this effort.
+    [[nodiscard]] static constexpr plan_space scratch_space(const memories_problem& given,
+                                                            std::uint64_t effort) noexcept {
+        const std::size_t buffers = given.buffers.buffers.size(), paired = given.separate.empty() ? 0 : buffers;
+        return plan_space{.u32 = buffers + 2 * paired, .u64 = paired} + separate_cliques::space(given) +
+               least_loss::space(given.buffers, least_loss::states(effort, buffers));
+    }
+
+    constexpr memory_bound(memory_costs& facts, std::uint64_t effort) noexcept : facts_{&facts}, effort_{effort} {}
+
+    /// Returns a lower bound on the cost of every plan. For each k, it treats the first k memories as one and lets
+    /// several memories share the bytes of a buffer. Buffers that are `together` count with their least size.
+    [[nodiscard]] constexpr std::uint64_t run(plan_workspace scratch) const noexcept {
+        choices each{.list = scratch.cut_u32(facts_->count())};
+        std::uint64_t sum = unavoidable_cost();
+        for (memory_choice of; next(each, of, sum);) sum += with_pairs(of, scratch);
+        return sum;
+    }
+    /// Returns a lower bound on the cost of every plan, at most `most`, in which no buffer is split. `known` is the
+    /// result of `run`. With two memories, calls `keep(least_loss)` if it finds a choice of buffers by the loads.
+    /// Precondition: `least_loss::states` is not 0.
+    template <class Keep>
+    [[nodiscard]] constexpr std::uint64_t run_by_choices(std::uint64_t known, std::uint64_t most,
+                                                         plan_workspace scratch, Keep keep) const noexcept {
+        choices each{.list = scratch.cut_u32(facts_->count())};
+        const plan_problem& given = facts_->given().buffers;
+        const std::size_t states = least_loss::states(effort_, given.buffers.size());
+        std::uint64_t sum = unavoidable_cost();
+        for (memory_choice of; next(each, of, sum);) {
+            const std::uint64_t split = with_pairs(of, scratch), others = known - std::min(split, known);
+            const std::uint64_t whole = std::max(price_of(of, prices::most_rows(0)), split);
+            least_loss loss{facts_->sections(), facts_->price(), given, states, scratch};
+            const std::uint64_t least =
+                loss.run(of, most == least_loss::unlimited ? most : most - std::min(most, others));
+            if (facts_->memories().size() == 2 && loss.found()) keep(loss);
+            sum += least == least_loss::unlimited ? whole : std::max(whole, least);
+        }
+        return sum;
+    }
+
+private:
+    struct least_size {
+        const section_tree* where;
+        [[nodiscard]] constexpr std::uint64_t operator()(std::uint32_t i) const noexcept {
+            return where->least_size(i);
+        }
+    };
+    /// Additional cost of a buffer that is outside of the memories of `mask`, less what counts already.
+    struct cost_outside {
+        const memory_costs* of;
+        std::uint64_t mask, more;
+        const std::uint64_t* counted;  // by buffer, or null
+        [[nodiscard]] constexpr std::uint64_t operator()(std::uint32_t i) const noexcept {
+            if ((of->allowed()[i] & ~mask) == 0) return prices::priceless;
+            return of->weights()[i] * more - (counted == nullptr ? 0 : counted[i]);
+        }
+    };
+    using memory_choice = least_loss::choice<least_size, cost_outside>;
+    /// The choices that `next` makes: for each memory but the last, the buffers in it or in an earlier one.
+    struct choices {
+        std::uint32_t* list;
+        std::size_t memory = 0;
+        std::uint64_t capacity = 0, mask = 0;
+    };
+
+    /// Returns what all buffers cost in the first memory.
+    [[nodiscard]] constexpr std::uint64_t unavoidable_cost() const noexcept {
+        std::uint64_t sum = 0;
+        for (std::size_t i = 0; i != facts_->count(); ++i)
+            if (facts_->allowed()[i] != 0) sum += facts_->weights()[i] * facts_->memories()[0].cost;
+        return sum;
+    }
+    /// Makes the next choice, and adds the additional cost of buffers without a choice. Returns false at the end.
+    [[nodiscard]] constexpr bool next(choices& each, memory_choice& of, std::uint64_t& sum) const noexcept {
+        const auto memories = facts_->memories();
+        const section_tree& where = facts_->sections();
+        for (; each.memory + 1 < memories.size();) {
+            const std::size_t m = each.memory++;
+            if (!checked_add(each.capacity, memories[m].capacity, each.capacity)) each.capacity = ~std::uint64_t{0};
+            each.mask |= memory_costs::bit(m);
+            // Additional cost of a byte that is in none of the first m + 1 memories.
+            const std::uint64_t more = memories[m + 1].cost - memories[m].cost;
+            if (more == 0) continue;
+            std::size_t some = 0;
+            for (std::size_t i = 0; i != facts_->count(); ++i)
+                if ((facts_->allowed()[i] & each.mask) != 0) each.list[some++] = static_cast<std::uint32_t>(i);
+                else if (facts_->allowed()[i] != 0) sum += facts_->weights()[i] * more;
+            // Two buffers that are apart may have the same offsets in different memories.
+            of = {{each.list, some},
+                  {&where},
+                  {facts_, each.mask, more, nullptr},
+                  each.capacity,
+                  m == 0 ? where.count() : where.of_time()};
+            return true;
+        }
+        return false;
+    }
+    /// Returns the bound by prices.
+    [[nodiscard]] constexpr std::uint64_t price_of(const memory_choice& of, std::size_t rows = 1) const noexcept {
+        return facts_->price().run(of.list.data(), of.list.size(), of.size_of, of.value, of.capacity, of.sections,
+                                   prices::iterations(1000, effort_, of.list.size()), rows);
+    }
+    /// Returns the bound by prices, or with the cost that cliques of pairs cause, if that is higher.
+    [[nodiscard]] constexpr std::uint64_t with_pairs(memory_choice of, plan_workspace scratch) const noexcept {
+        const std::uint64_t by_bytes = price_of(of);
+        if (facts_->separate().is_empty()) return by_bytes;
+        const std::size_t count = of.list.size();
+        std::uint32_t *const dearest_first = scratch.cut_u32(count), *const sorted = scratch.cut_u32(count);
+        std::uint64_t* const counted = scratch.cut_u64(facts_->count());
+        separate_cliques cliques{facts_->separate(), facts_->count(), scratch};
+        std::copy(of.list.begin(), of.list.end(), dearest_first);
+        cliques.sort_by_pairs(dearest_first, sorted, count);
+        sort_by(dearest_first, sorted, count, [&](std::uint32_t i) { return ~of.value(i); });
+        for (std::size_t i = 0; i != facts_->count(); ++i) counted[i] = 0;
+        std::uint64_t outside = 0;
+        cliques.each({dearest_first, count}, [&](std::span<const std::uint32_t> clique) {
+            std::uint64_t memories = 0;
+            for (const std::uint32_t i : clique) memories |= facts_->allowed()[i] & of.value.mask;
+            const auto inside = static_cast<std::size_t>(std::popcount(memories));
+            if (clique.size() <= inside || of.value(clique[inside]) == prices::priceless) return false;
+            const std::uint64_t most = of.value(clique[inside]);
+            for (const std::uint32_t i : clique.subspan(inside)) outside += of.value(i);
+            for (const std::uint32_t i : clique) counted[i] = std::min(of.value(i), most);
+            return true;
+        });
+        if (outside == 0) return by_bytes;
+        of.value.counted = counted;
+        return std::max(by_bytes, outside + price_of(of));
+    }
+
+    memory_costs* facts_;
+    std::uint64_t effort_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace allot
