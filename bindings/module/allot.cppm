@@ -41,11 +41,13 @@ module;
 #include <allot/plan/queues.hpp>
 #include <allot/plan/ranged.hpp>
 #include <allot/plan/recompute_tensors.hpp>
+#include <allot/plan/rows.hpp>
 #include <allot/plan/share_bytes.hpp>
 #include <allot/plan/timed.hpp>
 #include <allot/plan/validate_graph.hpp>
 #include <allot/plan/validate_queues.hpp>
 #include <allot/plan/validate_ranged.hpp>
+#include <allot/plan/validate_rows.hpp>
 #include <allot/plan/validate_timed.hpp>
 #include <allot/tensor/dlpack.hpp>
 #include <allot/tensor/dlpack_rows.hpp>
@@ -465,6 +467,7 @@ using allot::plan_ranged;
 using allot::plan_refusal;
 using allot::plan_reserved;
 using allot::plan_revival;
+using allot::plan_rows;
 using allot::plan_shortfall;
 using allot::plan_space;
 using allot::plan_status;
@@ -550,11 +553,14 @@ using allot::row_offset;
 using allot::row_offsets;
 using allot::row_pointer;
 using allot::row_references;
+using allot::row_split;
 using allot::row_storage;
 using allot::row_storage_body;
 using allot::row_table;
 using allot::row_view;
 using allot::row_view_of;
+using allot::rows_plan;
+using allot::rows_problem;
 using allot::run;
 using allot::s3_fifo_eviction;
 using allot::scope_entry;
@@ -684,6 +690,7 @@ using allot::validate_pages;
 using allot::validate_pages_space;
 using allot::validate_queues;
 using allot::validate_ranged;
+using allot::validate_rows;
 using allot::validate_space;
 using allot::validate_timed;
 using allot::view;
