@@ -19,6 +19,8 @@
 // `search_at_most` buffers, no buffer is split between memories; otherwise they may share its bytes. For networks, the
 // bound usually is the least cost. The status is `optimal` only if the cost equals the bound. The planner minimizes the
 // number of unplaced buffers first, and the cost second. For this choice, buffers that are together count as one.
+// Of buffers that must all be in different memories, the bound counts those that exceed the number of the first
+// memories.
 //
 // Exhaustive choice: the planner tries each choice of memories if there are at most 64 buffers, each fits
 // an allowed memory, and the number of choices is at most half of the effort and at most 75,000. The result is then

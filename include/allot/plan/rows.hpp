@@ -7,8 +7,8 @@
 //     static constexpr std::uint64_t rows[] = {10, 12};               // of 64 bytes
 //     const auto made = allot::plan_rows({{.buffers = {.buffers = tensors}, .memories = chip}, rows});
 //     if (!made) return complain(made.error());
-//     for (const allot::row_split& split : made->splits)              // rows 0 to 5 of buffer 1 are in memory 0
-//         use(made->places[split.buffer].offset, split.rows, split.rest.offset);
+//     const allot::row_split& split = made->splits[0];                // 6 rows of buffer 1 in memory 0, 6 in memory 1
+//     print(made->places[split.buffer].offset, split.rows, split.rest.offset);
 //     return made->cost == 384 && made->whole_cost == 640 ? 0 : 1;
 //
 //     memory 0   ┌───────────┬──────┐           Without rows, a buffer that does not fit the rest of the fast memory
@@ -17,9 +17,9 @@
 //                            │ b6-11│
 //                            └──────┘──► time
 //
-// Quality: the plan never has more unplaced buffers than that of `plan_memories` with the same options, and with the same
-// number it never costs more. `bound` is a proved lower bound on the cost: it ignores offsets, and lets any number of
-// memories share the bytes of a buffer. `optimal` and `infeasible` are proofs. The result is deterministic.
+// Quality: the plan never has more unplaced buffers than that of `plan_memories` with the same options, and with the
+// same number it never costs more. `bound` is a proved lower bound on the cost: it ignores offsets, and lets any number
+// of memories share the bytes of a buffer. `optimal` and `infeasible` are proofs. The result is deterministic.
 //
 // When to use: kernels accept a tensor in two pieces, such as rows in VTCM and rows in DDR.
 // When not to use: kernels need whole buffers (memories.hpp), or each row has a pointer of its own (pages.hpp).

@@ -8,7 +8,7 @@
 //
 //     memory 0   ┌───────────┬──────┐           A divided buffer has its first rows in one memory, and the others in a
 //                │     a     │ b0-5 │           later one, each part in consecutive bytes. The planner chooses the
-//     memory 1   └───────────┼──────┤           number of rows in the first part. Both parts live as long as the buffer.
+//     memory 1   └───────────┼──────┤           number of rows in the first part. Both live as long as the buffer.
 //                            │ b6-11│
 //                            └──────┘──► time
 //

@@ -6,8 +6,8 @@
 //     allowed              error      the first error of the problem
 //                 is_crowded          proof that not all buffers can have a memory
 //
-// Complexity: O(n log n) for `read`, and for each alignment of `is_crowded`. Memory: `space` is permanent. The scratch of
-// each function is in `scratch_space`. Thread safety: not synchronized.
+// Complexity: O(n log n) for `read`, and for each alignment of `is_crowded`. Memory: `space` is permanent. The scratch
+// of each function is in `scratch_space`. Thread safety: not synchronized.
 #pragma once
 
 #include <allot/plan/detail/crowded_steps.hpp>

@@ -29,7 +29,7 @@ struct rows_at {
 
 class row_fill {
 public:
-    /// What a memory may hold of a buffer.
+    /// The rows of a buffer that a memory may hold.
     struct choice {
         std::uint64_t rows = 0, bytes = 0, value = 0;  // number of rows; of each row
     };
@@ -58,9 +58,10 @@ public:
         most -= std::min(lost, most);
         load_.clear();
         for (const std::uint32_t i : list) set(i, begin[i]);
-        fill(candidates_.everywhere(), 0);
-        std::uint64_t spent = candidates_.count();
-        while (spent < effort && worth_ < most && !stop()) spent += ruin();
+        looked_at_ = 0;
+        fill(candidates_.everywhere(), 0, effort / 4 + 4 * candidates_.count());
+        std::uint64_t spent = 1 + looked_at_ / fill_holes::looks_a_placement;
+        while (spent < effort && worth_ < most && !stop()) spent += ruin(effort - spent);
         return spent;
     }
     [[nodiscard]] const std::vector<rows_at>& rows() const noexcept { return at_; }
@@ -139,14 +140,18 @@ private:
         try_hole(candidates_.capacity());
         if (best.rows > at_[buffer].rows) set(buffer, best);
     }
-    /// Places candidates of these sections, and returns their number.
-    std::size_t fill(section_range where, unsigned noise_bits) {
+    /// Places candidates of these sections with a limited effort, and returns the number of all.
+    std::size_t fill(section_range where, unsigned noise_bits, std::uint64_t effort) {
         const auto tried = candidates_.in_order(where, noise_bits, [this](std::uint32_t i) { return is_complete(i); });
-        for (const std::uint32_t i : tried) place(i, noise_bits == 0 || candidates_.coin());
+        for (const std::uint32_t i : tried) {
+            if (looked_at_ > fill_holes::looks_for(effort)) break;
+            place(i, noise_bits == 0 || candidates_.coin());
+        }
         return tried.size();
     }
-    /// Ruins a part and recreates it. Restores the plan if its worth would fall. Returns the effort.
-    std::uint64_t ruin() {
+    /// Ruins a part and recreates it, with an effort of about `most`. Restores the plan if its worth would fall.
+    /// Returns the effort.
+    std::uint64_t ruin(std::uint64_t most) {
         const auto ruined = candidates_.some_part([this](std::uint32_t i) { return !is_complete(i); });
         if (!ruined.any) return 1;
         const std::uint64_t before = worth_;
@@ -161,7 +166,7 @@ private:
             candidates_.widen(around, i);
         }
         if (candidates_.coin()) place(ruined.wanted, candidates_.coin());
-        const std::size_t tried = fill(around, 4 + candidates_.below(6));
+        const std::size_t tried = fill(around, 4 + candidates_.below(6), most);
         if (worth_ < before) undo_changes();
         return 1 + tried / 4 + looked_at_ / fill_holes::looks_a_placement;
     }

@@ -94,8 +94,8 @@ private:
 
     // ---- proofs ----------------------------------------------------------------------------------------------------
 
-    /// Returns a lower bound on the cost. Of a buffer that exceeds a memory, only the bytes that fit all of its memories
-    /// compete for room. The others cost what the cheapest memories charge.
+    /// Returns a lower bound on the cost. Of a buffer that exceeds a memory, only the bytes that fit all of its
+    /// memories compete for room. The others cost what the cheapest memories charge.
     [[nodiscard]] std::uint64_t bound() const {
         std::vector<plan_buffer> some{buffers().begin(), buffers().end()};
         std::vector<std::uint64_t> allowed = allowed_;

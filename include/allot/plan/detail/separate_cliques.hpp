@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // separate_cliques: sets of buffers that must all be in different memories, and what they prove.
 //
-//     pairs  a ─── b      clique {a, b, c}: with two cheap memories, one of the three lies outside, and the cheapest one
+//     pairs  a ─── b      clique {a, b, c}: with two cheap memories, one of the three lies outside. The cheapest one
 //            │ ╲   │      costs least there. With two memories at all, no plan exists.
 //            c ─── ╱
 //
-//     pairs  a ─ b ─ c ─ d ─ e ─ a     an odd cycle: two memories do not suffice. A buffer gets a memory, and those that
+//     pairs  a ─ b ─ c ─ d ─ e ─ a     an odd cycle: two memories do not suffice. A buffer gets a memory. Those that
 //            0   1   0   1   ✗         have one memory left follow. If each of its memories fails, no plan exists.
 //
 // The cliques are greedy: each begins with a buffer of a list, and takes the first one that has a pair with all of its
@@ -82,7 +82,8 @@ public:
 private:
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-    /// Returns the first buffer behind `first` in the list that has pairs with all `count` buffers of a clique, or `none`.
+    /// Returns the first buffer behind `first` in the list that has pairs with all `count` buffers of a clique, or
+    /// `none`.
     [[nodiscard]] constexpr std::uint32_t next_of(std::uint32_t first, std::uint32_t count) const noexcept {
         std::uint32_t best = none;
         for (const std::uint32_t other : separate_->of(first))
@@ -90,8 +91,8 @@ private:
                 best = other;
         return best;
     }
-    /// Returns whether a buffer with two memories has none that the pairs permit. Says nothing if a buffer of a pair has
-    /// more than two memories. Otherwise a memory that does not fail decides all buffers that depend on it, and the
+    /// Returns whether a buffer with two memories has none that the pairs permit. False if a buffer of a pair has more
+    /// than two memories. Otherwise a memory that does not fail decides all buffers that depend on it, and the
     /// others do not depend on them.
     [[nodiscard]] constexpr bool each_memory_fails(const std::uint64_t* allowed) noexcept {
         for (std::uint32_t i = 0; i != buffers_; ++i) {
