@@ -117,6 +117,20 @@ class Columns(Formats):
         done = self.run_it(*both, self.table(HEAD + ",memory\na,0,9,71,fast\nb,0,9,9,slow\n"), exits_with=1)
         self.assertIn("infeasible: 1 of 2 buffers", done.stdout)
 
+    def test_buffers_in_different_memories(self):
+        banks = ("--memory", "left:100:0", "--memory", "right:100:0", "--memory", "outside:1KiB:3")
+        text = HEAD + ",separate\na,0,9,40,c\nb,0,9,50,a\nc,0,9,10,\nd,0,9,20,b  c\n"
+        told, rows = self.plan(self.table(text), *banks)
+        memory = {row["id"]: row["memory"] for row in rows}
+        self.assertEqual((told["status"], told["cost"]), ("optimal", 0))
+        for one, other in ("ac", "ba", "db", "dc"):
+            self.assertNotEqual(memory[one], memory[other])
+        shutil.copy(self.folder / "out.csv", self.folder / "again.csv")
+        self.assertEqual(self.plan(self.folder / "again.csv", *banks)[1], rows)
+        self.assertIn("give --memory for each", self.run_it(self.table(text), exits_with=2).stderr)
+        done = self.run_it(*banks[:2], *banks[4:], self.table(text + "e,0,9,1,a c\n"), exits_with=1)
+        self.assertIn("infeasible", done.stdout)
+
     def test_weights_decide_what_spills(self):
         for weights, spilled in [("uses,cost\na,0,9,60,1,5\nb,0,9,60,4,1", "b"), ("uses,cost\na,0,9,60,1,3\nb,0,9,60,4,1", "a")]:
             rows = self.plan(self.table(f"{HEAD},{weights}\n"), "--memory", "fast:100", "--memory", "slow:100")[1]
@@ -138,6 +152,8 @@ class Columns(Formats):
             ("offset", "a,0,9,8,-1", 'offset, "-1", is not an integer of 0 or more'),
             ("uses", "a,0,9,8,x", 'uses, "x", is not an integer of 0 or more'),
             ("uses,cost", "a,0,9,8,9999999999,9999999999", "uses times cost exceeds 64 bits"),
+            ("separate", "a,0,9,8,b", '"separate" contains b, which is no buffer'),
+            ("separate", "a,0,9,8,a", "buffer a cannot be in another memory than itself"),
             ("memories", "a,0,9,8," + " ".join(f"m{i}" for i in range(65)), "the table names more than 64 memories"),
         ]:
             with self.subTest(row=row):

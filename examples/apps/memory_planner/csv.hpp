@@ -8,6 +8,7 @@
 //     offset      where it must lie      memory    the memory it must lie in                  the first memory
 //     gaps        3-5 7-9@0:16: other buffers may use its bytes in the steps 3 and 4; in 7 and 8, those from 16 on
 //     memories    fast slow: it may lie in one of these, unless `memory` is given
+//     separate    conv2 conv3: buffers in other memories, such as operands in banks with one port each
 //
 // An empty field is that of a table without the column. Throws an `input_error`, one sentence with file and line, for
 // any other text. Lines may end as on Windows, and empty lines are skipped. Complexity: O(n log n) in the length.
@@ -39,6 +40,7 @@ public:
         if (kinds_.empty()) refuse("the file is empty");
         if (made_.rows.empty()) refuse("the file contains no buffers");
         add_windows();
+        add_pairs();
         if (made_.named_memories.empty()) made_.allowed.clear();
         if (!has(weight_uses) && !has(weight_cost)) made_.uses.clear();
         return std::move(made_);
@@ -57,6 +59,7 @@ private:
         offset,
         one_memory,
         some_memories,
+        separate,
         weight_uses,
         weight_cost,
         count
@@ -65,12 +68,29 @@ private:
         std::string_view name;
         kind is;
     };
-    static constexpr column known[] = {
-        {"id", id},           {"buffer", id},           {"buffer_id", id},     {"lower", lower},
-        {"begin", lower},     {"start", lower},         {"upper", upper},      {"end", last},
-        {"size", size},       {"alignment", alignment}, {"paged", paged},      {"gaps", gaps},
-        {"offset", offset},   {"memory", one_memory},   {"uses", weight_uses}, {"memories", some_memories},
-        {"cost", weight_cost}};
+    static constexpr column known[] = {{"id", id},
+                                       {"buffer", id},
+                                       {"buffer_id", id},
+                                       {"lower", lower},
+                                       {"begin", lower},
+                                       {"start", lower},
+                                       {"upper", upper},
+                                       {"end", last},
+                                       {"size", size},
+                                       {"alignment", alignment},
+                                       {"paged", paged},
+                                       {"gaps", gaps},
+                                       {"offset", offset},
+                                       {"memory", one_memory},
+                                       {"uses", weight_uses},
+                                       {"memories", some_memories},
+                                       {"cost", weight_cost},
+                                       {"separate", separate}};
+    /// The buffers that must be in other memories than a buffer: their ids, separated by spaces.
+    struct partners {
+        std::size_t buffer, line;
+        std::string_view names;
+    };
     struct window {
         std::size_t buffer;
         allot::lifetime gap;
@@ -160,6 +180,8 @@ private:
         if (!field(offset).empty()) out_.fix(index, number<std::uint64_t>("offset", field(offset)));
         add_weight();
         add_memories();
+        if (!field(separate).empty()) partners_.push_back({index, out_.where.line, field(separate)});
+        indices_.emplace(name, index);
         if (!field(gaps).empty()) add_gaps(index);
     }
 
@@ -261,14 +283,31 @@ private:
         made_.windows = windows_.size();
     }
 
+    /// The buffers that others name are known only at the end.
+    void add_pairs() {
+        for (const partners& each : partners_) {
+            out_.where.line = each.line;
+            for (std::string_view rest = each.names; !rest.empty();) {
+                const std::string name{rest.substr(0, rest.find(' '))};
+                rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+                if (name.empty()) continue;
+                const auto found = indices_.find(name);
+                if (found == indices_.end()) refuse("\"separate\" contains " + name + ", which is no buffer");
+                if (found->second == each.buffer) refuse("buffer " + name + " cannot be in another memory than itself");
+                made_.separate.push_back({each.buffer, found->second});
+            }
+        }
+    }
+
     static constexpr std::size_t none = ~std::size_t{0};
 
     input_builder out_;
     input& made_ = out_.made;
-    std::vector<kind> kinds_;               // of the columns
-    std::array<std::size_t, count> at_{};   // the column of each kind
-    std::vector<std::string_view> fields_;  // of this line
-    std::unordered_map<std::string, std::size_t> lines_;
+    std::vector<kind> kinds_;                                       // of the columns
+    std::array<std::size_t, count> at_{};                           // the column of each kind
+    std::vector<std::string_view> fields_;                          // of this line
+    std::unordered_map<std::string, std::size_t> lines_, indices_;  // by id
+    std::vector<partners> partners_;
     std::vector<window> windows_;
 };
 

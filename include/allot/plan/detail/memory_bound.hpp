@@ -2,14 +2,14 @@
 // memory_bound: a lower bound on the cost of every plan with several memories.
 //
 //     first k memories as one  ████████████        For each k, bytes in excess lie outside. They cost the difference to
-//     live at a step           ████████████████    the next memory or more: `prices`, and `least_loss` for whole buffers.
+//     live at a step           ████████████████    the next memory at least: `prices`, and `least_loss` for whole ones.
 //
 //     pairs {a,b} {a,c} {b,c}  ███ ██│██           Of buffers that must all be in different memories, all but k lie
 //                               a  b │ c           outside. This holds for any room. The cheapest ones count.
 //
 // A clique of pairs adds the cost of its cheapest buffers outside. In the bound of the bytes, each of its buffers then
-// counts with its cost less that of the most expensive one that surely lies outside. So no cost counts twice: this is the dual
-// of the rule that at most k buffers of the clique are inside.
+// counts with its cost less that of the most expensive one that surely lies outside. So no cost counts twice: this is
+// the dual of the rule that at most k buffers of the clique are inside.
 //
 // Complexity: O(n log n) for each memory, times at most 1000 for the prices; with pairs twice that, and the cliques.
 // Memory: `scratch_space`. Thread safety: not synchronized.
