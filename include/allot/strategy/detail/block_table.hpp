@@ -4,9 +4,10 @@
 //     extent ◄──────► record ◄─► record ◄──────► extent       before ◄─► after: neighbors in offset space
 //       hole           block      block hole                  next ◄─► prev: the list of a hole's bin
 //
-// A record describes a block and the hole after it. A hole is named by the record before it. The records of an extent
-// form a ring, which the record of the extent closes. That record describes the hole at the start of the extent. It has
-// no block, and its offset is the end of the extent. No hole joins across it, even if two extents are adjacent.
+// A record describes a block and the hole after it. A hole is named by the record before it, which has its offset and
+// size. The offset of a block is the end of the hole before it. The records of an extent form a ring, which the record of
+// the extent closes. That record describes the hole at the start of the extent and has no block. No hole joins across
+// it, even if two extents are adjacent.
 //
 // The managed memory is not accessed, and all functions work in constant expressions. Records count in granules. A
 // block's metadata is the index of its record.
@@ -45,7 +46,7 @@ public:
         const bool first = records_.taken() == 1;
         const node extent = records_.take();
         const auto self = static_cast<link>(extent);
-        records_[extent] = {.offset = units(where.end()), .before = self, .after = self};
+        records_[extent] = {.low = units(where.offset), .before = self, .after = self};
         end_ = first ? extent : none;
         return extent;
     }
@@ -62,16 +63,12 @@ public:
     [[nodiscard]] constexpr node last_hole(basic_extent<Offset>) const noexcept {
         return end_ == none ? none : if_hole(records_[end_].before);
     }
-    /// Extends the extent by `more` bytes. Returns the hole at its end. The caller then links it with its new size.
-    [[nodiscard]] constexpr node extend(basic_extent<Offset>, Offset more) noexcept {
-        add(records_[end_].offset, units(more));
-        return records_[end_].before;
-    }
+    /// Returns the hole at the end of the extent, which grows. The caller then links it with its new size.
+    [[nodiscard]] constexpr node extend(basic_extent<Offset>, Offset) noexcept { return records_[end_].before; }
     /// Shortens the extent by `less` bytes. Returns the rest of the hole at its end, or `none`. Precondition: that hole
     /// has at least `less` bytes and does not fill the extent.
     [[nodiscard]] constexpr node shorten(basic_extent<Offset>, Offset less) noexcept {
         const node hole = records_[end_].before;
-        subtract(records_[end_].offset, units(less));
         subtract(records_[hole].hole, units(less));
         return if_hole(hole);
     }
@@ -91,10 +88,7 @@ public:
 
     // ── holes ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    [[nodiscard]] constexpr Offset offset(node hole) const noexcept {
-        const record& of = records_[hole];
-        return bytes(static_cast<Unit>(records_[of.after].offset - of.hole));
-    }
+    [[nodiscard]] constexpr Offset offset(node hole) const noexcept { return bytes(records_[hole].low); }
     [[nodiscard]] constexpr Offset size(node hole) const noexcept { return bytes(records_[hole].hole); }
     [[nodiscard]] constexpr node next(node of) const noexcept { return records_[of].next; }
     [[nodiscard]] constexpr node prev(node of) const noexcept { return records_[of].prev; }
@@ -104,10 +98,9 @@ public:
     /// granule; the largest offset if no position is valid. Precondition: `need + mask` does not wrap.
     [[nodiscard]] ALLOT_INLINE constexpr Offset lowest(node hole, Offset need, Offset mask) const noexcept {
         const record& of = records_[hole];
-        const auto low = static_cast<Unit>(records_[of.after].offset - of.hole);
-        const auto gap = static_cast<Unit>((Unit{0} - low) & units(mask));
-        if (of.hole < static_cast<Unit>(units(need) + gap)) return std::numeric_limits<Offset>::max();
-        return bytes(static_cast<Unit>(low + gap));
+        const auto gap = static_cast<Unit>((Unit{0} - of.low) & units(mask));
+        if (of.hole < static_cast<Offset>(need / Granule + gap)) return std::numeric_limits<Offset>::max();
+        return bytes(static_cast<Unit>(of.low + gap));
     }
     /// Returns the size in granules; 0 if there is no hole.
     [[nodiscard]] constexpr Unit granules(node hole) const noexcept { return records_[hole].hole; }
@@ -120,10 +113,19 @@ public:
 
     // ── blocks ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    [[nodiscard]] constexpr Offset block_offset(node of) const noexcept { return bytes(records_[of].offset); }
+    [[nodiscard]] constexpr Offset block_offset(node of) const noexcept {
+        const record& below = records_[records_[of].before];
+        return bytes(static_cast<Unit>(below.low + below.hole));
+    }
     [[nodiscard]] constexpr Offset block_size(node of) const noexcept {
-        const record& one = records_[of];
-        return bytes(static_cast<Unit>(records_[one.after].offset - one.hole - one.offset));
+        return static_cast<Offset>(bytes(records_[of].low) - block_offset(of));
+    }
+    /// Moves the end of a block of `had` bytes, so that it has `need` bytes. The hole after it is in no list, and the
+    /// bytes above are free.
+    constexpr void move_end(node of, Offset had, Offset need) noexcept {
+        const auto more = static_cast<Unit>(units(need) - units(had));
+        add(records_[of].low, more);
+        subtract(records_[of].hole, more);
     }
     /// Returns true if a hole follows.
     [[nodiscard]] constexpr bool has_hole(node of) const noexcept { return records_[of].hole != 0; }
@@ -132,8 +134,9 @@ public:
     /// Returns the record before a block.
     [[nodiscard]] constexpr node before(node of) const noexcept { return records_[of].before; }
 
-    /// Takes a record. Returns `none` if no record is available.
-    [[nodiscard]] ALLOT_INLINE constexpr node take() noexcept { return records_.take_or(none); }
+    /// Returns true if `take` has a record.
+    [[nodiscard]] ALLOT_INLINE constexpr bool room_for_one() noexcept { return records_.room_for_one(); }
+    [[nodiscard]] ALLOT_INLINE constexpr node take() noexcept { return records_.take(); }
     /// The offset of a block that was cut from a hole, and the granules of the hole after it.
     struct part {
         Offset offset;
@@ -143,9 +146,8 @@ public:
     ALLOT_INLINE constexpr part cut_front(node hole, Offset size, node fresh) noexcept {
         record &from = records_[hole], &block = records_[fresh];
         record& after = records_[from.after];
-        const Unit offset = static_cast<Unit>(after.offset - from.hole),
-                   rest = static_cast<Unit>(from.hole - units(size));
-        block.offset = offset;
+        const Unit offset = from.low, rest = static_cast<Unit>(from.hole - units(size));
+        block.low = static_cast<Unit>(offset + units(size));
         block.hole = rest;
         block.before = static_cast<link>(hole);
         block.after = from.after;
@@ -154,22 +156,32 @@ public:
         after.before = static_cast<link>(fresh);
         return {bytes(offset), rest};
     }
+    /// The granules of the holes on both sides of a block that was cut from a hole.
+    struct sides {
+        Unit below, above;
+    };
     /// Makes a block of `size` bytes at `at` in a hole, which is in no list. The rest on either side remains a hole.
-    constexpr void cut(node hole, Offset at, Offset size, node fresh) noexcept {
-        const Unit front = units(static_cast<Offset>(at - offset(hole)));
-        subtract(records_[hole].hole, front);
-        cut_front(hole, size, fresh);
-        records_[hole].hole = front;
+    ALLOT_INLINE constexpr sides cut(node hole, Offset at, Offset size, node fresh) noexcept {
+        record &from = records_[hole], &block = records_[fresh];
+        const auto below = static_cast<Unit>(units(at) - from.low),
+                   above = static_cast<Unit>(from.hole - below - units(size));
+        block.low = static_cast<Unit>(units(at) + units(size));
+        block.before = static_cast<link>(hole);
+        block.after = from.after;
+        block.hole = above;
+        records_[from.after].before = static_cast<link>(fresh);
+        from.after = static_cast<link>(fresh);
+        from.hole = below;
+        return {below, above};
     }
     /// Makes a hole of a block and the hole after it, and joins it to the hole of `below`, the record before the block.
     /// These holes are in no list. Returns the granules of the joined hole.
     ALLOT_INLINE constexpr Unit join(node below, node freed) noexcept {
         record &of = records_[freed], &to = records_[below];
-        record& after = records_[of.after];
-        const auto joined = static_cast<Unit>(to.hole + (after.offset - of.offset));
+        const auto joined = static_cast<Unit>(of.low + of.hole - to.low);
         to.hole = joined;
         to.after = of.after;
-        after.before = static_cast<link>(below);
+        records_[of.after].before = static_cast<link>(below);
         records_.give(freed);
         return joined;
     }
@@ -194,10 +206,10 @@ private:
     static constexpr node list_bit = node{1} << (std::numeric_limits<link>::digits - 1);
 
     struct record {
-        Unit offset = 0;  // of the block
-        Unit hole = 0;    // size of the hole after the block; 0 without a hole
-        link before = none, after = none;
-        link next = none, prev = none;
+        Unit low = 0;  // end of the block, where the hole after it starts
+        link next = none, before = none;
+        link prev = none, after = none;
+        Unit hole = 0;  // size of the hole after the block; 0 without a hole
     };
 
     /// Adds the record of `none`, if it is not yet taken.
@@ -213,11 +225,12 @@ private:
     static constexpr void subtract(Unit& from, Unit less) noexcept { from = static_cast<Unit>(from - less); }
 
     [[nodiscard]] constexpr node if_hole(node of) const noexcept { return has_hole(of) ? of : none; }
-    /// Returns true if this is the live record of this extent. The neighbors of a freed record do not refer to it.
+    /// Returns true if this is the live record of this extent. The neighbors of a freed record do not refer to it. The
+    /// record before that of a block ends below `low`.
     [[nodiscard]] constexpr bool is_extent(node of, basic_extent<Offset> where) const noexcept {
         const record& one = records_[of];
-        return one.before != none && one.offset == units(where.end()) && records_[one.after].before == of &&
-               records_[one.before].after == of && offset(of) == where.offset;
+        return one.before != none && one.low == units(where.offset) && records_[one.after].before == of &&
+               records_[one.before].after == of && block_offset(of) == where.end();
     }
 
     record_table<record, Capacity == 0 || Capacity == given_records ? Capacity : Capacity + 1> records_;

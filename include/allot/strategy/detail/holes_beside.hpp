@@ -44,9 +44,11 @@ public:
     // ── allocating ───────────────────────────────────────────────────────────────────────────────────────────────
 
     /// Allocates a block of `need` bytes, of which the caller requested `wanted.size`.
-    ALLOT_NOINLINE constexpr allocation_type allocate(layout_type wanted, Offset need) noexcept {
-        if (!sizes::is_anywhere(wanted)) [[unlikely]]
-            return allocate_placed(wanted, need);
+    ALLOT_INLINE constexpr allocation_type allocate(layout_type wanted, Offset need) noexcept {
+        return sizes::is_anywhere(wanted) ? allocate_anywhere(wanted, need) : allocate_placed(wanted, need);
+    }
+    /// Does the same. Precondition: the front of any hole that is large enough satisfies the request.
+    ALLOT_NOINLINE constexpr allocation_type allocate_anywhere(layout_type wanted, Offset need) noexcept {
         const bin own = bin_of(need);
         node hole = bins.head(own);
         if (bin_lists::is_exact(own)) {
@@ -70,16 +72,21 @@ public:
         }
         return cut_front(hole, need, wanted.size);
     }
-    /// Slow path of `allocate`. A separate function, so that `allocate` saves no registers for it.
+    /// Does the same for any alignment.
     ALLOT_NOINLINE constexpr allocation_type allocate_placed(layout_type wanted, Offset need) noexcept {
-        const Offset enough = places::enough(need, wanted.align);
-        const bin first = bins.next(bin_of(need)), sure = base::first_all_fit(enough);
-        if (sizes::is_large(wanted.size) || enough == places::nowhere || first == bin_lists::count)
+        const bin first = bins.next(bin_of(need));
+        Offset enough = 0;
+        if (!checked_add<Offset>(need, wanted.align, enough) || sizes::is_large(wanted.size) ||
+            first == bin_lists::count) [[unlikely]]
             return allocate_searched(wanted, need);
-        place found = lowest_in(first, need, wanted.align);
-        if (found.hole == none && sure < bin_lists::count)
-            if (const bin b = bins.next(sure); b != bin_lists::count) found = lowest_in(b, need, wanted.align);
-        if (found.hole == none) return allocate_searched(wanted, need);
+        const auto mask = static_cast<Offset>(wanted.align - 1);
+        place found = lowest_in(first, need, mask);
+        if (found.hole == none) {
+            const bin sure = base::first_all_fit(enough);
+            const bin b = sure < bin_lists::count ? bins.next(sure) : bin_lists::count;
+            if (b == bin_lists::count) return allocate_searched(wanted, need);
+            found = lowest_in_sure(b, mask);
+        }
         return give(found, need, wanted.size);
     }
     /// Slow path of `allocate_placed`, which visits all holes that may fit.
@@ -89,13 +96,13 @@ public:
     /// Cuts a block out of a hole. The rest on either side remains a hole. Returns an empty allocation if there is no
     /// hole or no record.
     constexpr allocation_type give(place found, Offset need, Offset size) noexcept {
-        if (found.hole == none) return {};
+        if (found.hole == none || !nodes.room_for_one()) [[unlikely]]
+            return {};
         const node fresh = nodes.take();
-        if (fresh == none) return {};
         unlink_numbered(found.hole);
-        nodes.cut(found.hole, found.at, need, fresh);
-        put(found.hole, nodes.granules(found.hole));
-        put(fresh, nodes.granules(fresh));
+        const auto left = nodes.cut(found.hole, found.at, need, fresh);
+        put(found.hole, left.below);
+        put(fresh, left.above);
         return {{found.at, size}, nodes.metadata(fresh)};
     }
 
@@ -111,28 +118,39 @@ public:
     /// Gives a block of `had` bytes `need` bytes. Precondition: the bytes above are free.
     constexpr void resize_block(node held, Offset had, Offset need) noexcept {
         if (nodes.has_hole(held)) unlink_numbered(held);
-        nodes.mark_hole(held, static_cast<Offset>(nodes.size(held) + had - need));
+        nodes.move_end(held, had, need);
         put(held, nodes.granules(held));
     }
 
 private:
     /// Returns the lowest place in the first few holes of a bin that is not empty.
-    [[nodiscard]] ALLOT_INLINE constexpr place lowest_in(bin b, Offset need, Offset align) const noexcept {
+    [[nodiscard]] ALLOT_INLINE constexpr place lowest_in(bin b, Offset need, Offset mask) const noexcept {
         place best{none, b, places::nowhere};
         node hole = bins.head(b);
         for (unsigned left = Options.candidates;;) {
-            if (const Offset at = nodes.lowest(hole, need, static_cast<Offset>(align - 1)); at < best.at) {
+            if (const Offset at = nodes.lowest(hole, need, mask); at < best.at) {
                 best.hole = hole;
                 best.at = at;
             }
             if (--left == 0 || (hole = nodes.next(hole)) == none) return best;
         }
     }
+    /// Returns the same for a bin whose holes all fit.
+    [[nodiscard]] ALLOT_INLINE constexpr place lowest_in_sure(bin b, Offset mask) const noexcept {
+        node best = bins.head(b), hole = best;
+        Offset low = nodes.offset(best);
+        for (unsigned left = Options.candidates; --left != 0 && (hole = nodes.next(hole)) != none;)
+            if (const Offset other = nodes.offset(hole); other < low) {
+                best = hole;
+                low = other;
+            }
+        return {best, b, static_cast<Offset>((low + mask) & ~mask)};
+    }
     /// Cuts a block from the front of a hole.
     ALLOT_INLINE constexpr allocation_type cut_front(node hole, Offset need, Offset size) noexcept {
-        const node fresh = nodes.take();
-        if (fresh == none) [[unlikely]]
+        if (!nodes.room_for_one()) [[unlikely]]
             return {};
+        const node fresh = nodes.take();
         if constexpr (Options.candidates == 1) this->pop(Nodes::list_of(nodes.prev(hole)), hole);
         else unlink_numbered(hole);
         const auto made = nodes.cut_front(hole, need, fresh);

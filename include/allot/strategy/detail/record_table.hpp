@@ -174,10 +174,9 @@ public:
         --free_count_;
         return std::exchange(free_, records_[free_].next);
     }
-    /// Takes a free record, or grows. Returns `otherwise` on failure.
-    [[nodiscard]] ALLOT_INLINE constexpr record_index take_or(record_index otherwise) noexcept {
-        if (free_ == last && used_ == records_.capacity() && !records_.grow(used_ + 1)) return otherwise;
-        return take();
+    /// Does the same for one record, in fewer instructions.
+    [[nodiscard]] ALLOT_INLINE constexpr bool room_for_one() noexcept {
+        return free_ != last || used_ != records_.capacity() || records_.grow(used_ + 1);
     }
     /// Moves the table to other memory. Returns false and changes nothing if the memory is misaligned or too small.
     [[nodiscard]] bool move_to(std::span<std::byte> memory) noexcept
