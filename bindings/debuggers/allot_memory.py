@@ -442,11 +442,11 @@ def add_node(walk, record, above, _granule):
 
 def add_block(walk, record, above, granule):
     """A record of block_table.hpp is a block and the hole after it. That of an extent has only a hole."""
-    hole = above["offset"] - record["hole"]
-    if above["offset"] > record["offset"]:
-        walk.add("block", record["offset"] * granule, (hole - record["offset"]) * granule)
+    end = record["low"] + record["hole"]
     if record["hole"]:
-        walk.add("hole", hole * granule, record["hole"] * granule)
+        walk.add("hole", record["low"] * granule, record["hole"] * granule)
+    if above["low"] > end:
+        walk.add("block", end * granule, (above["low"] - end) * granule)
 
 
 def records_of(records, count):

@@ -5,9 +5,9 @@
 //       hole           block      block hole                  next ◄─► prev: the list of a hole's bin
 //
 // A record describes a block and the hole after it. A hole is named by the record before it, which has its offset and
-// size. The offset of a block is the end of the hole before it. The records of an extent form a ring, which the record of
-// the extent closes. That record describes the hole at the start of the extent and has no block. No hole joins across
-// it, even if two extents are adjacent.
+// size. The offset of a block is the end of the hole before it. The records of an extent form a ring, which the record
+// of the extent closes. That record describes the hole at the start of the extent and has no block. No hole joins
+// across it, even if two extents are adjacent.
 //
 // The managed memory is not accessed, and all functions work in constant expressions. Records count in granules. A
 // block's metadata is the index of its record.
