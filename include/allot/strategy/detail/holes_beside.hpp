@@ -87,7 +87,7 @@ public:
             if (b == bin_lists::count) return allocate_searched(wanted, need);
             found = lowest_in_sure(b, mask);
         }
-        return give(found, need, wanted.size);
+        return cut(found, need, wanted.size);
     }
     /// Slow path of `allocate_placed`, which visits all holes that may fit.
     ALLOT_NOINLINE constexpr allocation_type allocate_searched(layout_type wanted, Offset need) noexcept {
@@ -96,7 +96,11 @@ public:
     /// Cuts a block out of a hole. The rest on either side remains a hole. Returns an empty allocation if there is no
     /// hole or no record.
     constexpr allocation_type give(place found, Offset need, Offset size) noexcept {
-        if (found.hole == none || !nodes.room_for_one()) [[unlikely]]
+        return found.hole == none ? allocation_type{} : cut(found, need, size);
+    }
+    /// Does the same. Precondition: there is a hole.
+    ALLOT_INLINE constexpr allocation_type cut(place found, Offset need, Offset size) noexcept {
+        if (!nodes.room_for_one()) [[unlikely]]
             return {};
         const node fresh = nodes.take();
         unlink_numbered(found.hole);
