@@ -157,14 +157,18 @@ EXPORT void* memalign(std::size_t align, std::size_t size) noexcept {
     return align <= alignof(std::max_align_t) ? malloc(size) : allocate(size, align);
 }
 
-EXPORT void* aligned_alloc(std::size_t align, std::size_t size) noexcept { return memalign(align, size); }
+EXPORT void* aligned_alloc(std::size_t align, std::size_t size) noexcept {
+    if (allot::is_alignment(align)) return memalign(align, size);
+    errno = EINVAL;  // as in C17
+    return nullptr;
+}
 
 EXPORT int posix_memalign(void** result, std::size_t align, std::size_t size) noexcept {
     if (!allot::is_alignment(align) || align % sizeof(void*) != 0) return EINVAL;
     const int before = errno;
-    void* const given = align > most ? nullptr : memalign(align, size);
+    void* const given = memalign(align, size);
+    if (given == nullptr) return ENOMEM;  // also in errno, as in glibc
     errno = before;
-    if (given == nullptr) return ENOMEM;
     *result = given;
     return 0;
 }
