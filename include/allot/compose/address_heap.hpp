@@ -44,7 +44,7 @@
 // Complexity: O(1) for blocks in a cache. Otherwise that of the arena under its lock; O(arenas) to find the arena.
 // Memory: the arenas; the caches; 32 bytes for each slab, and 65 GiB of addresses if there are slabs.
 // Thread safety: all functions can be called concurrently, each thread with its own cache. `capacity` reads the record
-// of a live block without the lock: other threads change only flags in that word.
+// of a live block without the lock, atomically: other threads change only flags in that word (in_band.hpp).
 #pragma once
 
 #include <allot/arena/misuse.hpp>

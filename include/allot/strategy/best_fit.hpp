@@ -295,7 +295,8 @@ public:
 
     /// Returns the usable bytes of a block: at least its size.
     [[nodiscard]] constexpr Offset capacity(allocation_type allocation) const noexcept {
-        return size_of_block(holes_.nodes.find(allocation)) - header;
+        if constexpr (in_band) return holes_.nodes.size_of_live(holes_.nodes.find(allocation)) - header;
+        else return size_of_block(holes_.nodes.find(allocation)) - header;
     }
 
     /// Returns the allocation with this metadata. Its size is its capacity.

@@ -46,6 +46,11 @@
 // For libraries without std::atomic_ref. MSVC has it.
 #define ALLOT_LOAD_ACQUIRE(from) __atomic_load_n(&(from), __ATOMIC_ACQUIRE)
 #define ALLOT_STORE_RELEASE(to, value) __atomic_store_n(&(to), value, __ATOMIC_RELEASE)
+// An aligned word of any type that several threads access, where the processor has such instructions.
+#define ALLOT_HAS_ATOMIC_WORDS (__GCC_ATOMIC_POINTER_LOCK_FREE == 2)
+#define ALLOT_ALIAS [[gnu::may_alias]]
+#define ALLOT_LOAD_RELAXED(from) __atomic_load_n(from, __ATOMIC_RELAXED)
+#define ALLOT_STORE_RELAXED(to, value) __atomic_store_n(to, value, __ATOMIC_RELAXED)
 #if defined(__x86_64__) || defined(__i386__)
 #define ALLOT_PAUSE() __builtin_ia32_pause()
 #else
@@ -59,6 +64,10 @@
 #define ALLOT_NOINLINE [[msvc::noinline]]
 #define ALLOT_COLD
 #define ALLOT_PACKED_ALIAS  // its processors read at every address, and it assumes nothing about aliases
+#define ALLOT_HAS_ATOMIC_WORDS 1
+#define ALLOT_ALIAS
+#define ALLOT_LOAD_RELAXED(from) (*(from))  // through a pointer to volatile, which it does not divide
+#define ALLOT_STORE_RELAXED(to, value) static_cast<void>(*(to) = (value))
 #define ALLOT_NO_SANITIZE(tool) __declspec(no_sanitize_address) __declspec(noinline)
 #define ALLOT_UNREACHABLE() __assume(false)
 #define ALLOT_TRAP() __fastfail(7)

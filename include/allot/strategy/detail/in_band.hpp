@@ -15,7 +15,16 @@
 // smallest node is four words. A block needs no metadata. Offsets have at least 16 bits, because a word of one byte has
 // no two unused low bits.
 //
-// Thread safety: not synchronized.
+// Thread safety: not synchronized, except `size_of_live` where offsets are addresses: the owner of a block can call it
+// while other threads change the extent one after another, under a lock that the owner does not have.
+//
+//     thread 1 (owner of b)     thread 2, under the lock: frees or allocates the node below b
+//     read b: size·?            write b: size·other flag
+//
+// The size of `b` is written before its owner gets the address. Until the owner frees or resizes it, others write only
+// its flag "the node below is in use", and keep the size, which they read after the former write: the lock orders them.
+// Both accesses are atomic, so that the owner reads one of these values. All of them have the same size, so that no
+// order is needed between the two threads, and both accesses are relaxed. They are the same instructions as others.
 //
 // Source: D. Knuth, The Art of Computer Programming 1, section 2.5, algorithm C ("boundary tags").
 #pragma once
@@ -125,6 +134,11 @@ public:
 
     [[nodiscard]] static constexpr Offset offset(node of) noexcept { return of; }
     [[nodiscard]] Offset size(node of) const noexcept { return read(of) & ~flags; }
+    /// Returns the size of a live block, also while other threads change flags in its first word.
+    [[nodiscard]] Offset size_of_live(node of) const noexcept {
+        if constexpr (is_atomic) return ALLOT_LOAD_RELAXED(shared(of)) & ~flags;
+        else return size(of);
+    }
     [[nodiscard]] node next(node of) const noexcept { return read(of + word); }
     [[nodiscard]] node prev(node of) const noexcept { return read(of + 2 * word); }
     void set_next(node of, node to) noexcept { write(of + word, to); }
@@ -181,18 +195,18 @@ public:
     /// Marks all of a hole as used.
     ALLOT_INLINE void mark_whole_used(node hole, Offset size) noexcept {
         write(hole, flagged(size, in_use | below_in_use));
-        write(hole + size, read(hole + size) | below_in_use);
+        write_flags(hole + size, read(hole + size) | below_in_use);
     }
     ALLOT_INLINE void mark_used(node of, Offset size) noexcept {
         write(of, size | in_use | (read(of) & below_in_use));
-        write(of + size, read(of + size) | below_in_use);
+        write_flags(of + size, read(of + size) | below_in_use);
     }
     /// Records a hole. The node below a hole is in use, because adjacent holes join.
     ALLOT_INLINE void mark_hole(node of, Offset size) noexcept {
         const node above = of + size;
         write(of, flagged(size, below_in_use));
         write(above - word, size);
-        write(above, read(above) & ~below_in_use);
+        write_flags(above, read(above) & ~below_in_use);
     }
 
     /// Records a hole in place of a block. The node below is in use.
@@ -201,7 +215,7 @@ public:
         const node above = of + size;
         write(of, record & ~(in_use | waits));
         write(above - word, size);
-        write(above, read(above) & ~below_in_use);
+        write_flags(above, read(above) & ~below_in_use);
     }
 
     /// Splits `of` after `size` bytes and returns the second part. The caller then marks both parts.
@@ -309,6 +323,19 @@ private:
     void write(Offset at, Offset value) noexcept {
         if constexpr (sanitizer::is_on) return sanitizer::write_record(memory_.at(at), value);
         std::memcpy(ALLOT_ASSUME_ALIGNED(memory_.at(at), word_align), &value, sizeof value);
+    }
+
+    /// Changes flags of the node above, which can be a block whose owner reads the word (`size_of_live`).
+    void write_flags(Offset at, Offset value) noexcept {
+        if constexpr (is_atomic) ALLOT_STORE_RELAXED(shared(at), value);
+        else write(at, value);
+    }
+
+    static constexpr bool is_atomic = ALLOT_HAS_ATOMIC_WORDS && std::same_as<Memory, addressed_memory> &&
+                                      sizeof(Offset) <= sizeof(void*) && !sanitizer::is_on;
+    using shared_word ALLOT_ALIAS = Offset;
+    [[nodiscard]] volatile shared_word* shared(Offset at) const noexcept {
+        return static_cast<volatile shared_word*>(static_cast<void*>(memory_.at(at)));
     }
 
     ALLOT_NO_UNIQUE_ADDRESS Memory memory_{};
