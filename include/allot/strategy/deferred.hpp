@@ -158,18 +158,22 @@ public:
         static_assert(is_in_band());
         const offset_type freed = allocation.where.offset;
         const record of{strategy_, freed};
-        if (of.length() > last || pins_hole(of)) return deallocate_joined(freed);
+        // A waiting block would keep a hole next to it from growing.
+        const offset_type length = of.length_above_block();
+        if (length > last || (length > looks_above && of.is_below_hole(strategy_))) return deallocate_joined(freed);
+        const auto list = static_cast<std::size_t>(length);
         of.set_waiting(strategy_);
-        blocks::set_next(strategy_, freed, waiting_.recent[of.length()]);
-        waiting_.recent[of.length()] = freed;
-        if (!amounts_.add(of.length())) join_surplus();
+        blocks::set_next(strategy_, freed, waiting_.recent[list]);
+        waiting_.recent[list] = freed;
+        if (!amounts_.add(list)) join_surplus();
     }
 
     /// Allocates exactly this extent. If the strategy fails, joins waiting blocks and tries again.
     allocation_type allocate_at(extent_type wanted) noexcept
         requires positional<Strategy>
     {
-        return counted(or_joined([&] { return strategy_.allocate_at(wanted); }));
+        const allocation_type given = strategy_.allocate_at(wanted);
+        return counted(given || !join_waiting() ? given : strategy_.allocate_at(wanted));
     }
     /// Joins all waiting blocks, then returns the reason for which `allocate_at(wanted)` would fail.
     [[nodiscard]] diagnosis diagnose_at(extent_type wanted) const noexcept
@@ -281,7 +285,8 @@ private:
     }
     /// Returns the list whose blocks all have a capacity of at least `size`.
     [[nodiscard]] static constexpr std::size_t list_for(offset_type size) noexcept {
-        return size <= word ? 2 : static_cast<std::size_t>((size + word + granule - 1) / granule);
+        const auto list = static_cast<std::size_t>((size + word + granule - 1) / granule);
+        return list + (list < 2 ? 1 : 0);
     }
 
     static constexpr std::size_t first_list = 2, last = list_for(largest);
@@ -290,17 +295,12 @@ private:
 
     /// Returns true if the request is served from the lists.
     [[nodiscard]] ALLOT_INLINE static constexpr bool is_small(const layout_type& wanted) noexcept {
-        return static_cast<offset_type>(wanted.size - 1) < largest && wanted.align <= granule &&
-               is_alignment(wanted.align);
+        return static_cast<offset_type>(wanted.size - 1) < largest && blocks::is_any_alignment(wanted.align);
     }
     /// Returns the number of granules of a block.
     [[nodiscard]] std::size_t length(offset_type block) const noexcept {
         static_assert(is_in_band());
         return record{strategy_, block}.length();
-    }
-    /// Returns true if a waiting block would keep a hole from growing.
-    [[nodiscard]] ALLOT_INLINE bool pins_hole(const record& of) const noexcept {
-        return of.is_above_hole() || (of.length() > looks_above && of.is_below_hole(strategy_));
     }
 
     /// Returns a block that was removed from its list as allocated.
@@ -316,34 +316,49 @@ private:
             waiting_.old[list] = none;
             return use(first, size, list);
         }
+        return take_bytes(size, list);
+    }
+    /// Allocates a small block from the strategy, because both lists of its size are empty. A separate function, so
+    /// that `refill` saves no registers for it.
+    ALLOT_NOINLINE allocation_type take_bytes(offset_type size, std::size_t list) noexcept {
         amounts_.renew_for_request();
         if (const credit_type keeps = amounts_.request_keeps(); amounts_.credit() < keeps) {
             join_old(keeps, Options.joins < 2 ? 1 : 2);
             if constexpr (Options.joins != all_blocks) return counted(strategy_.allocate({size, 1}));
-        } else if (Options.joins == all_blocks && blocks::cuts(size)) {
-            const std::size_t room = static_cast<offset_type>(amounts_.credit() - keeps) / 8 / list;
-            if (room > 1) {
-                const auto given = cut(size, list, room < most_at_once ? room : most_at_once);
-                return given || !join_waiting() ? given : counted(strategy_.allocate({size, 1}));
+        } else if constexpr (Options.joins == all_blocks && blocks::cuts_several) {
+            const std::size_t count = blocks_in(static_cast<offset_type>(amounts_.credit() - keeps) / 8, list);
+            if (count > 1 && blocks::cuts(size)) {
+                const auto given = cut(size, list, count);
+                return given ? given : allocate_after_joining(size, 1);
             }
         }
         return allocate_joined(size, 1);
     }
+    /// Returns the number of blocks of a list in so many granules, at most `most_at_once`.
+    [[nodiscard]] static constexpr std::size_t blocks_in(std::size_t granules, std::size_t list) noexcept {
+        // A division of short numbers, and only of these, because that of long ones takes many cycles.
+        if (granules >= most_at_once * list) return most_at_once;
+        return static_cast<std::uint32_t>(granules) / static_cast<std::uint32_t>(list);
+    }
     /// Allocates up to `count` blocks from one hole, all of which but the first wait, in the order of their offsets.
+    /// Precondition: no block waits in the lists of this size.
     allocation_type cut(offset_type size, std::size_t list, std::size_t count) noexcept {
-        offset_type more = 0;
-        const auto given = blocks::cut(strategy_, size, static_cast<offset_type>(count), [&](offset_type block) {
-            blocks::set_next(strategy_, block, waiting_.recent[list]);
-            waiting_.recent[list] = block;
-            amounts_.add(list);
-            amounts_.count_in(list);
-            more = static_cast<offset_type>(more + list * granule);
-        });
-        cut_ = {given.where.offset, more};
+        const auto given =
+            blocks::cut(strategy_, size, static_cast<offset_type>(count), cut_.size, waiting_.recent[list]);
+        cut_.offset = given.where.offset;
+        amounts_.add_new(static_cast<offset_type>(cut_.size / granule));
         return counted(given);
     }
     ALLOT_NOINLINE allocation_type allocate_joined(offset_type size, offset_type align) noexcept {
-        return counted(or_joined([&] { return strategy_.allocate({size, align}); }));
+        const allocation_type given = strategy_.allocate({size, align});
+        if (!given) [[unlikely]]
+            return allocate_after_joining(size, align);
+        return counted(given);
+    }
+    /// Joins waiting blocks for a request that the strategy refused, and tries again.
+    ALLOT_NOINLINE allocation_type allocate_after_joining(offset_type size, offset_type align) noexcept {
+        if (!join_waiting()) return {};
+        return counted(strategy_.allocate({size, align}));
     }
     /// Counts a block that the strategy allocated.
     allocation_type counted(allocation_type given) noexcept {
@@ -404,12 +419,6 @@ private:
                 if (joined == block) return true;
             }
         return false;
-    }
-    /// Returns the result of `ask`. If it fails and blocks wait, joins them and calls `ask` again.
-    template <class Ask>
-    auto or_joined(Ask ask) noexcept {
-        auto answer = ask();
-        return answer || !join_waiting() ? answer : ask();
     }
     /// Joins all waiting blocks, or `joins` of them. Returns false if none waits.
     bool join_waiting() noexcept {

@@ -43,8 +43,7 @@ public:
 
     /// Returns true if the node of a block has a bin in the first word of the bitmap and may be in front of any hole.
     [[nodiscard]] ALLOT_INLINE static constexpr bool is_short(layout_type wanted) noexcept {
-        return wanted.size != 0 && wanted.size <= most_short && wanted.align <= Nodes::granule &&
-               (any_alignments >> wanted.align & 1) != 0;
+        return wanted.size != 0 && wanted.size <= most_short && Nodes::is_any_alignment(wanted.align);
     }
 
     // ── allocating ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -94,6 +93,29 @@ public:
         return cut(hole, need, size);
     }
 
+    /// Returns the lowest of the first holes in the lowest bin that has holes of at least `need` bytes, as `find` does;
+    /// `none` if these are too small, or if there is no such bin.
+    [[nodiscard]] node lowest_in_first_bin(Offset need) const noexcept {
+        const bin first = bins.next(bin_of(need));
+        return first == bin_lists::count ? none : this->lowest_of(first, need);
+    }
+    /// Cuts a block from the front of any hole that is large enough.
+    ALLOT_NOINLINE allocation_type cut(node hole, Offset need, Offset size) noexcept {
+        const auto left = static_cast<Offset>(nodes.size(hole) - need);
+        if (left < Nodes::min_hole) return take_any(hole, size);
+        const bin to = bin_of(left);
+        const node rest = nodes.cut_front(hole, need, left).hole;
+        if (nodes.prev(hole) == before_first(to)) {
+            move_first(hole, rest, to);
+        } else {
+            unlink_numbered(hole);
+            this->put(rest, to);
+        }
+        return this->allocation_of_node(hole, size);
+    }
+
+    // ── freeing ──────────────────────────────────────────────────────────────────────────────────────────────────
+
     /// Makes a hole of a block and joins it with its neighbors.
     ALLOT_INLINE void free_block(node freed) noexcept {
         const Offset record = nodes.record(freed), size = Nodes::size_in(record);
@@ -117,33 +139,12 @@ public:
     }
 
 private:
-    // The bit of each alignment up to the granule. One test of a bit rejects 0 and the other numbers.
-    static constexpr Offset any_alignments = [] {
-        Offset bits = 0;
-        for (Offset align = 1; align <= Nodes::granule; align = static_cast<Offset>(align * 2))
-            bits = static_cast<Offset>(bits | Offset{1} << align);
-        return bits;
-    }();
     // The largest block whose node has a bin in the first word of the bitmap, and which is placed from below.
     static constexpr Offset most_short = static_cast<Offset>(
         std::min<std::uint64_t>({(bin_lists::first_word - 1) * std::uint64_t{Nodes::granule} - Nodes::header,
                                  std::uint64_t{sizes::largest_node} - Nodes::header,
                                  Options.large == 0 ? std::uint64_t{no_bound} : Options.large - 1}));
 
-    /// Cuts a block from the front of any hole that is large enough.
-    ALLOT_NOINLINE allocation_type cut(node hole, Offset need, Offset size) noexcept {
-        const auto left = static_cast<Offset>(nodes.size(hole) - need);
-        if (left < Nodes::min_hole) return take_any(hole, size);
-        const bin to = bin_of(left);
-        const node rest = nodes.cut_front(hole, need, left).hole;
-        if (nodes.prev(hole) == before_first(to)) {
-            move_first(hole, rest, to);
-        } else {
-            unlink_numbered(hole);
-            this->put(rest, to);
-        }
-        return this->allocation_of_node(hole, size);
-    }
     /// Makes a block of all of a hole.
     ALLOT_NOINLINE allocation_type take_any(node hole, Offset size) noexcept {
         unlink_numbered(hole);

@@ -34,6 +34,7 @@
 #include <allot/core/extent.hpp>
 #include <allot/core/strategy.hpp>
 
+#include <bit>
 #include <cstring>
 
 namespace allot {
@@ -66,6 +67,17 @@ public:
     static constexpr unsigned extent_records = 0;  // records that a new extent takes
     static constexpr unsigned block_records = 0, hole_records = 0;
 
+    /// Returns true if an alignment is one that all blocks have.
+    [[nodiscard]] ALLOT_INLINE static constexpr bool is_any_alignment(Offset align) noexcept {
+        // The bit of each alignment up to the granule. One test of a bit rejects 0 and the other numbers.
+        constexpr Offset bits = [] {
+            Offset all = 0;
+            for (Offset each = 1; each <= granule; each = static_cast<Offset>(each * 2))
+                all = static_cast<Offset>(all | Offset{1} << each);
+            return all;
+        }();
+        return align <= granule && (bits >> align & 1) != 0;
+    }
     /// Returns the size of the largest node in an extent of `bytes`.
     [[nodiscard]] static constexpr Offset largest_node(Offset bytes) noexcept {
         return bytes < tail ? 0 : align_down<Offset>(static_cast<Offset>(bytes - tail), granule);
@@ -172,6 +184,11 @@ public:
 
     // For `deferred`: the mark of a waiting block. Every change of the block's size clears the mark.
     [[nodiscard]] static constexpr Offset granules(Offset record) noexcept { return record / granule; }
+    /// Returns the granules of a block that does not wait, above another block. For other records, returns at least a
+    /// quarter of the offset type's range, because the flags become the highest bits.
+    [[nodiscard]] static constexpr Offset granules_above_block(Offset record) noexcept {
+        return std::rotr(static_cast<Offset>(record ^ (in_use | below_in_use)), std::countr_zero(granule));
+    }
     [[nodiscard]] static constexpr bool is_above_hole(Offset record) noexcept { return (record & below_in_use) == 0; }
     [[nodiscard]] ALLOT_INLINE bool is_below_hole(node of, Offset record) const noexcept {
         return (read(static_cast<node>(of + (record & ~flags))) & in_use) == 0;

@@ -40,6 +40,12 @@ public:
         credit_ = static_cast<credit_type>(credit_ - static_cast<credit_type>(length));
         return credit_ >= 0;
     }
+    /// Counts blocks of at most `Last` granules each that the strategy allocated and that wait.
+    ALLOT_INLINE void add_new(Offset lengths) noexcept {
+        credit_ = static_cast<credit_type>(credit_ - static_cast<credit_type>(lengths));
+        taken_ = static_cast<Offset>(taken_ + lengths);
+        small_ = static_cast<Offset>(small_ + lengths);
+    }
     /// Counts a block that waits no more.
     ALLOT_INLINE void remove(std::size_t length) noexcept {
         credit_ = static_cast<credit_type>(credit_ + static_cast<credit_type>(length));
@@ -53,13 +59,13 @@ public:
     /// Counts a block that the strategy allocated.
     void count_in(std::size_t length) noexcept {
         taken_ = static_cast<Offset>(taken_ + weight(length));
-        if (length <= Last) small_ = static_cast<Offset>(small_ + length);
+        small_ = static_cast<Offset>(small_ + small_part(length));
     }
     /// Counts a block that the strategy frees. Callers that cut blocks of a block (arena/detail/bursts.hpp) free others
     /// than were counted.
     void count_out(std::size_t length) noexcept {
         taken_ = less(taken_, weight(length));
-        if (length <= Last) small_ = less(small_, static_cast<Offset>(length));
+        small_ = less(small_, small_part(length));
     }
 
     /// Computes the credit again for the blocks that are in use now.
@@ -85,9 +91,13 @@ public:
     }
 
 private:
+    // No branches, which would depend on sizes that a processor does not predict.
     /// Bytes of larger blocks count half.
-    [[nodiscard]] static constexpr Offset weight(std::size_t length) noexcept {
-        return static_cast<Offset>(length > Last ? length / 2 : length);
+    [[nodiscard]] ALLOT_INLINE static constexpr Offset weight(std::size_t length) noexcept {
+        return static_cast<Offset>(length >> static_cast<unsigned>(length > Last));
+    }
+    [[nodiscard]] ALLOT_INLINE static constexpr Offset small_part(std::size_t length) noexcept {
+        return static_cast<Offset>(length & (std::size_t{0} - static_cast<std::size_t>(length <= Last)));
     }
     [[nodiscard]] static constexpr Offset less(Offset from, Offset by) noexcept {
         return from < by ? Offset{0} : static_cast<Offset>(from - by);
@@ -101,8 +111,8 @@ private:
     credit_type credit_ = 0;  // `bound_` without the blocks that wait
     Offset bound_ = 0;        // the blocks that deallocations keep
     Offset taken_ = 0;        // blocks that the strategy allocated, by weight
-    Offset small_ = 0;        // those of at most `Last` granules
     Offset peak_ = 0;         // of the small blocks that are in use
+    Offset small_ = 0;        // blocks of at most `Last` granules that the strategy allocated
 };
 
 }  // namespace detail

@@ -38,6 +38,10 @@ class waiting_blocks {
     using allocation_type = allocation_of<Strategy>;
 
 public:
+    /// Returns true if an alignment is one that all blocks have.
+    [[nodiscard]] ALLOT_INLINE static constexpr bool is_any_alignment(offset_type align) noexcept {
+        return nodes_type::is_any_alignment(align);
+    }
     /// Returns the block that follows a waiting block in its list. The list is linked as the holes of a bin are.
     [[nodiscard]] ALLOT_INLINE static offset_type next(const Strategy& of, offset_type block) noexcept {
         return of.holes_.nodes.next(node_of(block));
@@ -54,7 +58,10 @@ public:
         [[nodiscard]] ALLOT_INLINE std::size_t length() const noexcept {
             return static_cast<std::size_t>(nodes_type::granules(word_));
         }
-        [[nodiscard]] ALLOT_INLINE bool is_above_hole() const noexcept { return nodes_type::is_above_hole(word_); }
+        /// Returns the length of a block that is not above a hole; otherwise more than any length of a list.
+        [[nodiscard]] ALLOT_INLINE offset_type length_above_block() const noexcept {
+            return nodes_type::granules_above_block(word_);
+        }
         [[nodiscard]] ALLOT_INLINE bool is_below_hole(const Strategy& of) const noexcept {
             return of.holes_.nodes.is_below_hole(node_, word_);
         }
@@ -76,29 +83,34 @@ public:
         return above == nodes.none ? 0 : static_cast<offset_type>(above + nodes_type::header);
     }
 
+    /// Whether several blocks can be cut at once.
+    static constexpr bool cuts_several = !Strategy::prefers_size;
     /// Returns true if blocks of `size` bytes can be cut several at once.
-    [[nodiscard]] static constexpr bool cuts(offset_type size) noexcept {
-        return !Strategy::prefers_size && !sizes::is_large(size);
-    }
+    [[nodiscard]] static constexpr bool cuts(offset_type size) noexcept { return !sizes::is_large(size); }
     /// Allocates a block of `size` bytes. Takes `count` blocks of one hole at once if the hole that is chosen for the
-    /// first one has room. Calls `wait(block)` for each other block, which is marked as waiting, the highest one first.
-    template <class Wait>
-    ALLOT_INLINE static allocation_type cut(Strategy& from, offset_type size, offset_type count, Wait wait) noexcept {
+    /// first one has room. Marks the other ones as waiting and links them in the order of their offsets. Stores their
+    /// bytes, or 0, in `more`, and the first one of them in `waiting`.
+    ALLOT_INLINE static allocation_type cut(Strategy& from, offset_type size, offset_type count, offset_type& more,
+                                            offset_type& waiting) noexcept {
         const offset_type each = sizes::of_node(size), all = static_cast<offset_type>(each * count);
+        more = 0;
         auto& holes = from.holes_;
-        const auto found = holes.find({size, 1}, each);
-        if (found.hole == nodes_type::none) return {};
-        const bool several = holes.nodes.size(found.hole) >= all + nodes_type::min_hole;
-        const allocation_type given = holes.give(found, several ? all : each, size);
+        const node hole = holes.lowest_in_first_bin(each);
+        if (hole == nodes_type::none) return holes.allocate_any(size, 1);
+        const bool several = holes.nodes.size(hole) >= all + nodes_type::min_hole;
+        const allocation_type given = holes.cut(hole, several ? all : each, size);
         if (!several) return given;
         auto& nodes = holes.nodes;
         const node first = nodes.find(given);
-        for (auto at = static_cast<node>(first + all); (at = static_cast<node>(at - each)) != first;) {
-            nodes.make_waiting(at, each);
-            wait(static_cast<offset_type>(at + nodes_type::header));
-        }
         nodes.shrink(first, each);
-        return given;
+        more = static_cast<offset_type>(all - each);
+        waiting = static_cast<offset_type>(given.where.offset + each);
+        for (auto at = static_cast<node>(first + each), last = static_cast<node>(first + more);;) {
+            nodes.make_waiting(at, each);
+            if (at == last) return nodes.set_next(at, nodes_type::none), given;
+            at = static_cast<node>(at + each);
+            nodes.set_next(static_cast<node>(at - each), static_cast<offset_type>(at + nodes_type::header));
+        }
     }
 
 private:
