@@ -33,7 +33,7 @@ public:
                                                             std::uint64_t effort) noexcept {
         const std::size_t buffers = given.buffers.buffers.size(), paired = given.separate.empty() ? 0 : buffers;
         return plan_space{.u32 = buffers + 2 * paired, .u64 = paired} + separate_cliques::space(given) +
-               least_loss::space(given.buffers, least_loss::states(effort, buffers));
+               least_loss::space(given.buffers, least_loss::limits::of(effort, buffers));
     }
 
     constexpr memory_bound(memory_costs& facts, std::uint64_t effort) noexcept : facts_{&facts}, effort_{effort} {}
@@ -48,21 +48,26 @@ public:
     }
     /// Returns a lower bound on the cost of every plan, at most `most`, in which no buffer is split. `known` is the
     /// result of `run`. With two memories, calls `keep(least_loss)` if it finds a choice of buffers by the loads.
-    /// Precondition: `least_loss::states` is not 0.
+    /// Precondition: `least_loss::limits::of` permits states.
     template <class Keep>
     [[nodiscard]] constexpr std::uint64_t run_by_choices(std::uint64_t known, std::uint64_t most,
                                                          plan_workspace scratch, Keep keep) const noexcept {
         choices each{.list = scratch.cut_u32(facts_->count())};
         const plan_problem& given = facts_->given().buffers;
-        const std::size_t states = least_loss::states(effort_, given.buffers.size());
+        const auto limits = least_loss::limits::of(effort_, given.buffers.size());
         std::uint64_t sum = unavoidable_cost();
         for (memory_choice of; next(each, of, sum);) {
             const std::uint64_t split = with_pairs(of, scratch), others = known - std::min(split, known);
             const std::uint64_t whole = std::max(price_of(of, prices::most_rows(0)), split);
-            least_loss loss{facts_->sections(), facts_->price(), given, states, scratch};
-            const std::uint64_t least =
-                loss.run(of, most == least_loss::unlimited ? most : most - std::min(most, others));
-            if (facts_->memories().size() == 2 && loss.found()) keep(loss);
+            least_loss loss{facts_->sections(), facts_->price(), given, limits, scratch};
+            loss.prepare(of);
+            std::uint64_t limit = most == least_loss::unlimited ? most : most - std::min(most, others), least = 0;
+            for (const bool is_proof : {false, true}) {
+                least = std::max(least, loss.run(limit, is_proof));
+                if (!loss.found()) continue;
+                limit = loss.lost();  // no choice has to lose more
+                if (facts_->memories().size() == 2) keep(loss);
+            }
             sum += least == least_loss::unlimited ? whole : std::max(whole, least);
         }
         return sum;

@@ -162,11 +162,11 @@ private:
 
     /// Raises the bound, and marks the cheapest choice of buffers by the loads alone, if it is known.
     constexpr void raise_bound(memories_summary& made) noexcept {
-        if (least_loss::states(options_.effort, facts_.given().buffers.buffers.size()) == 0) return;
+        if (least_loss::limits::of(options_.effort, facts_.given().buffers.buffers.size()).states == 0) return;
         const std::uint64_t most = made.unplaced == 0 ? made.cost : least_loss::unlimited;
         const std::uint64_t better =
             bounded().run_by_choices(made.bound, most, workspace_, [&](const least_loss& loss) {
-                for (std::size_t i = 0; i != count_; ++i) is_cheapest_[i] = 0;
+                for (std::size_t i = 0; i != count_; ++i) is_cheapest_[i] = facts_.allowed()[i] & 1 ? 1 : 0;
                 loss.each([&](std::uint32_t i, bool is_in) { is_cheapest_[i] = is_in ? 1 : 0; });
                 cheapest_known_ = is_separated(is_cheapest_);
             });

@@ -118,18 +118,30 @@ public:
 
     // ---- the best prices, scaled -----------------------------------------------------------------------------------
 
-    /// Returns the bound of the best prices.
-    [[nodiscard]] constexpr std::uint64_t best() const noexcept { return best_bound_; }
     [[nodiscard]] constexpr std::size_t rows() const noexcept { return rows_; }
-    [[nodiscard]] constexpr std::uint64_t of_section(std::size_t row, std::uint32_t section) const noexcept {
-        return best_[row * sections_ + section];
-    }
     /// Returns the size that counts in a row.
     [[nodiscard]] constexpr std::uint64_t scaled_size(std::size_t row, std::uint64_t size) const noexcept {
         return row == 0 ? size >> size_shift_ : size / part(row) * unit(row);
     }
     /// Returns the largest sum of sizes in a row.
     [[nodiscard]] constexpr std::uint64_t room(std::size_t row) const noexcept { return scaled_size(row, capacity_); }
+    /// Returns the bound of the best prices.
+    [[nodiscard]] constexpr std::uint64_t best() const noexcept { return best_bound_; }
+    [[nodiscard]] constexpr std::uint64_t of_section(std::size_t row, std::uint32_t section) const noexcept {
+        return best_[row * sections_ + section];
+    }
+    /// Computes the price of a buffer in one section. Returns whether it fits 64 bits.
+    [[nodiscard]] constexpr bool price_in(std::uint32_t section, std::uint64_t size,
+                                          std::uint64_t& sum) const noexcept {
+        sum = 0;
+        for (std::size_t row = 0; row != rows_; ++row) {
+            std::uint64_t paid = 0;
+            if (!checked_multiply(scaled_size(row, size), of_section(row, section), paid) ||
+                !checked_add(sum, paid, sum))
+                return false;
+        }
+        return true;
+    }
     /// How much the bound of the best prices rises if a buffer is in the memory, and if it is not.
     struct reduced_cost {
         std::uint64_t in, out;
@@ -141,6 +153,9 @@ public:
         if (value == priceless) return {0, 0};
         const std::uint64_t worth = scaled(value), least = std::min(paid, worth);
         return {paid - least, worth - least};
+    }
+    [[nodiscard]] constexpr std::uint64_t scaled(std::uint64_t value) const noexcept {
+        return (value_shift_ < 0 ? value << -value_shift_ : value >> value_shift_) << fraction;
     }
     /// Returns the value of a scaled bound.
     [[nodiscard]] constexpr std::uint64_t unscaled(std::uint64_t bound) const noexcept {
@@ -251,9 +266,6 @@ private:
         const int bits = width(count);
         size_shift_ = static_cast<unsigned>(std::max(width(size) + bits - 31, 0));
         value_shift_ = width(worth) + bits - 32;
-    }
-    [[nodiscard]] constexpr std::uint64_t scaled(std::uint64_t value) const noexcept {
-        return (value_shift_ < 0 ? value << -value_shift_ : value >> value_shift_) << fraction;
     }
     [[nodiscard]] constexpr std::uint64_t highest_price() const noexcept {
         return (std::uint64_t{1} << 62) / (std::uint64_t{sections_} + 1);
