@@ -50,8 +50,8 @@ public:
             constexpr std::uint64_t least_effort = 1000;
             if (effort < least_effort) return {};
             const std::uint64_t bounded = std::min<std::uint64_t>(effort, std::uint64_t{1} << 40);
-            const std::uint64_t some = std::max<std::uint64_t>(bounded * 8 / (buffers + 1), 16);
-            const std::uint64_t most = std::uint64_t{1} << std::min<std::size_t>(buffers, 13);
+            const std::uint64_t some = std::max<std::uint64_t>(bounded * 4 / (buffers + 1), 16);
+            const std::uint64_t most = std::uint64_t{1} << std::min<std::size_t>(buffers, 12);
             return {static_cast<std::size_t>(std::min(some, most)), section_covers::units(bounded), bounded * 256};
         }
     };

@@ -149,7 +149,7 @@ public:
         for (; j != 0; below -= width_) {
             const member each = (*this)(section, --j);
             std::uint64_t* const row = below - width_;
-            const std::size_t units = std::min<std::uint64_t>(each.units, width_);
+            const auto units = static_cast<std::size_t>(std::min<std::uint64_t>(each.units, width_));
             for (std::size_t e = 0; e < units; ++e) row[e] = std::min(below[e], each.share);
             for (std::size_t e = units; e < width_; ++e) row[e] = std::min(below[e], each.share + below[e - units]);
             row[0] = 0;
@@ -159,7 +159,7 @@ public:
     /// units. Precondition: `tabulate(section)` was the last call of its kind.
     [[nodiscard]] constexpr std::uint64_t least_from(std::uint32_t section, std::size_t j,
                                                      std::uint64_t covered) const noexcept {
-        return cell(j, need_[section] - std::min<std::uint64_t>(covered, need_[section]));
+        return cell(j, need_[section] - static_cast<std::size_t>(std::min<std::uint64_t>(covered, need_[section])));
     }
 
 private:
@@ -229,7 +229,7 @@ private:
         for (std::size_t e = 0; e <= need; ++e) row_[e] = e == 0 ? 0 : impossible;
         for (std::size_t j = 0; j != count(section); ++j) {
             const member each = (*this)(section, j);
-            const std::size_t units = std::min<std::uint64_t>(each.units, need + 1);
+            const auto units = static_cast<std::size_t>(std::min<std::uint64_t>(each.units, need + 1));
             const std::uint64_t* const others = table_ + (j + 1) * width_;
             std::uint64_t in = 2 * impossible, out = others[need - std::min(units, need)];
             for (std::size_t e = 0; e <= need; ++e) in = std::min(in, row_[e] + others[need - e]);
