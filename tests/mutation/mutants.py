@@ -45,7 +45,7 @@ left_out = re.compile(r"tensor/symmetric|compose/(adopted|cached|symmetric)|aren
                       r"core/literals|core/detail/compiler")  # constant expressions or builtin functions alone
 programs = {  # the tests that have to notice
     "core": "tests/unit/core/*_test.cpp", "strategy": "tests/unit/strategy/*_test.cpp", "arena": "tests/unit/arena/*_test.cpp",
-    "compose": "tests/unit/compose/*_test.cpp", "laws": "tests/laws/*_test.cpp",
+    "compose": "tests/unit/compose/*_test.cpp", "laws": "tests/laws/**/*_test.cpp",
     "plan": "tests/unit/plan/*_test.cpp", "tensor": "tests/unit/tensor/*_test.cpp", "address": "tests/unit/address/*_test.cpp",
     "device": "tests/unit/host/virtual_memory_test.cpp",
 }

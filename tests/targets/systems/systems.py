@@ -205,7 +205,7 @@ class Run:
              env=self.environment)
 
     def sources(self):
-        laws = sorted((ROOT / "tests" / "laws").glob("*_test.cpp"))
+        laws = sorted((ROOT / "tests" / "laws").rglob("*_test.cpp"))
         if self.cell.family == "windows":
             laws += sorted((ROOT / "tests" / "unit" / "windows").glob("*_test.cpp"))
         if self.cell.family == "wasi":

@@ -286,7 +286,7 @@ TEST_CASE("moves: one access before and one after do not pay for two copies") {
 TEST_CASE("moves: small problems are never below the optimum by load and mostly reach it") {
     std::mt19937 random{5};
     int best = 0, better = 0;
-    const int rounds = problems::times(1) == 1 ? 100 : 200;
+    const int rounds = problems::is_slow ? 40 : problems::times(1) == 1 ? 100 : 200;
     double sum = 0, least_sum = 0, whole_sum = 0, bound_sum = 0;
     for (int round = 0; round != rounds; ++round) {
         owner given;
@@ -320,7 +320,7 @@ TEST_CASE("moves: small problems are never below the optimum by load and mostly 
 TEST_CASE("moves: the bound never exceeds the optimum by load and optimal plans cost exactly it") {
     std::mt19937 random{7};
     int optimal = 0;
-    const std::size_t rounds = problems::is_slow ? 200 : 100'000;
+    const std::size_t rounds = problems::is_slow ? 100 : problems::times(20'000);
     for (std::size_t round = 0; round != rounds; ++round) {
         owner given;
         given.buffers.buffers = problems::random_buffers(random, 2 + random() % 3, 8, 5);
@@ -351,7 +351,7 @@ TEST_CASE("moves: the bound never exceeds the optimum by load and optimal plans 
 TEST_CASE("moves: random problems with all constraints are valid with any effort") {
     std::mt19937 random{6};
     int moved = 0, impossible = 0;
-    const int rounds = problems::times(1) == 1 ? 60 : 120;
+    const int rounds = problems::is_slow ? 24 : problems::times(1) == 1 ? 60 : 120;
     for (int round = 0; round != rounds; ++round) {
         owner given;
         const auto seed = static_cast<std::uint64_t>(round);
