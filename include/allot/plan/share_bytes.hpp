@@ -20,9 +20,9 @@
 //
 // A view with rows gives its part rows that are apart: byte `i` of a tensor is at
 // `offset + i / rows.size * rows.stride + i % rows.size`. It is taken only if each operator that reads or writes bytes
-// of the part lists it in `strides`. An operator that finds its views in place reads and writes none of their bytes. The
-// buffer of the part spans all of its rows, and the bytes between them are not used by others. Inputs and outputs of the
-// graph stay consecutive. Views with rows of one tensor that follow each other are tried together and alone.
+// of the part lists it in `strides`. An operator that finds its views in place reads and writes none of their bytes.
+// The buffer of the part spans all of its rows, and the bytes between them are not used by others. Inputs and outputs
+// of the graph stay consecutive. Views with rows of one tensor that follow each other are tried together and alone.
 //
 // The group of a tensor has one offset, which can make the plan harder. If the plan is above its bound, compare it with
 // a plan of the graph without aliases.

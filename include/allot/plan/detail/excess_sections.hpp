@@ -93,7 +93,7 @@ public:
     [[nodiscard]] constexpr std::uint32_t first(std::uint32_t position) const noexcept { return first_[position]; }
     /// Returns the section after the last one of a buffer.
     [[nodiscard]] constexpr std::uint32_t last(std::uint32_t position) const noexcept { return last_[position]; }
-    /// Returns an earlier position of a buffer of the same size that ends with this one; `none` if there is none.
+    /// Returns an earlier position of a buffer of the same size that ends with this one, or `none`.
     [[nodiscard]] constexpr std::uint32_t twin(std::uint32_t position) const noexcept { return twin_[position]; }
     /// Greatest common divisor of the values; 0 if all are priceless.
     [[nodiscard]] constexpr std::uint64_t granule() const noexcept { return granule_; }

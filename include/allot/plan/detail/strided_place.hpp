@@ -38,7 +38,7 @@ struct found_place {
     return rows.size >= size || rows.size == rows.stride ? row_layout{} : rows;
 }
 
-/// Returns the place of a tensor of `size` bytes that has place `inner` among the bytes of a tensor at `outer`.
+/// Returns the place of a tensor of `size` bytes whose place among the bytes of a tensor at `outer` is `inner`.
 [[nodiscard]] constexpr found_place place_inside(strided_place outer, strided_place inner,
                                                  std::uint64_t size) noexcept {
     const auto [row, stride] = outer.rows;

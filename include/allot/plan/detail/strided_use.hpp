@@ -5,7 +5,8 @@
 //                               b is not           So the rows of a may be apart for it, and those of c if it can
 //                                                  write c in rows.
 //
-// Complexity: `permits` is linear in the views and the strided tensors of the operators of the tensor. Not synchronized.
+// Complexity: `permits` is linear in the views and the strided tensors of the operators of the tensor. Thread safety:
+// not synchronized.
 #pragma once
 
 #include <allot/plan/graph.hpp>
