@@ -9,7 +9,7 @@ using namespace allot::literals;
 
 constexpr allot::address_heap_options options{};
 struct make {
-    using arena = allot::arena<allot::host::heap, allot::best_fit<>>;
+    using arena = allot::arena<allot::host::heap, allot::best_fit<allot::best_fit_options{.unlocked_capacity = true}>>;
     using slab_space = allot::host::address_space;
     arena operator()(std::size_t) const noexcept { return arena{{}, 64_KiB}; }
 };

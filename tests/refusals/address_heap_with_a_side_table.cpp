@@ -9,7 +9,7 @@ using namespace allot::literals;
 #ifdef MISUSE
 using strategy = allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table}>;
 #else
-using strategy = allot::best_fit<>;
+using strategy = allot::best_fit<allot::best_fit_options{.unlocked_capacity = true}>;
 #endif
 constexpr allot::address_heap_options options{};
 struct make {

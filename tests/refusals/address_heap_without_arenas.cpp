@@ -6,7 +6,7 @@
 
 using namespace allot::literals;
 
-using strategy = allot::best_fit<>;
+using strategy = allot::best_fit<allot::best_fit_options{.unlocked_capacity = true}>;
 #ifdef MISUSE
 constexpr allot::address_heap_options options{.arenas = 0};
 #else

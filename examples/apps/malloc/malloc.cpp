@@ -28,7 +28,8 @@ using namespace allot::literals;
 
 struct make_arena {
     using slab_space = allot::host::address_space;
-    using arena = allot::arena<allot::host::virtual_memory, allot::best_fit<>,
+    using strategy = allot::best_fit<allot::best_fit_options{.unlocked_capacity = true}>;
+    using arena = allot::arena<allot::host::virtual_memory, strategy,
                                allot::growth::contiguous<allot::growth_options{.step = 256_KiB, .regions = 1}>,
                                allot::arena_options{.annotate = false}>;
     arena operator()(std::size_t) const noexcept { return arena{allot::host::virtual_memory::up_to(64_GiB)}; }

@@ -2,7 +2,8 @@
 // address_heap: a heap with the calls of malloc: threads allocate, free, measure and resize blocks by address.
 //
 //     struct make_arena {
-//         using arena = allot::arena<allot::host::virtual_memory, allot::best_fit<>, allot::growth::contiguous<>,
+//         using strategy = allot::best_fit<allot::best_fit_options{.unlocked_capacity = true}>;
+//         using arena = allot::arena<allot::host::virtual_memory, strategy, allot::growth::contiguous<>,
 //                                    allot::arena_options{.annotate = false}>;
 //         arena operator()(std::size_t) const noexcept { return arena{allot::host::virtual_memory{64_GiB}}; }
 //     };
@@ -82,6 +83,9 @@ class address_heap {
     static_assert(finds_blocks_by_address<arena_type>,
                   "allot: address_heap frees by address: use arenas of best_fit in memory that the host can access, "
                   "without hardening");
+    static_assert(detail::has_unlocked_capacity<typename arena_type::strategy_type>,
+                  "allot: address_heap measures blocks without a lock: use "
+                  "best_fit<best_fit_options{.unlocked_capacity = true}>");
     static_assert(sizeof(typename arena_type::strategy_type::offset_type) == sizeof(void*));  // as in all such arenas
     static_assert(Options.arenas > 0 && Options.arenas <= 64 && Options.spares > 0,
                   "allot: address_heap has 1 to 64 arenas, and at least one spare: address_heap_options{.arenas = 16, "

@@ -144,6 +144,9 @@ struct best_fit_options {
     /// Whether to compile only the general path, which is smaller, without the faster paths for common requests. Both
     /// choose the same holes.
     bool prefer_size = is_microcontroller;
+    /// Advanced. Whether the owner of a block can call `capacity` while another thread uses the arena under a lock that
+    /// the owner does not have. Only for records in band. `address_heap` needs it. Two calls take 5 instructions more.
+    bool unlocked_capacity = false;
 };
 
 /// The options of `deferred`.

@@ -61,7 +61,8 @@ struct best_fit_nodes {
     using beside =
         std::conditional_t<Options.offset_index, side_table_nodes<Offset, Options.records, granule, index_links>,
                            block_table_nodes<Offset, Options.records, granule, unit>>;
-    using type = std::conditional_t<Options.store == node_store::in_band, in_band_nodes<Offset, Memory>, beside>;
+    using type = std::conditional_t<Options.store == node_store::in_band,
+                                    in_band_nodes<Offset, Memory, Options.unlocked_capacity>, beside>;
 };
 
 template <best_fit_options Options, std::unsigned_integral Offset, unsigned Axes>

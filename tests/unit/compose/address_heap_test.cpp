@@ -34,7 +34,7 @@ struct make {
 template <class Strategy>
 using heap_of = allot::address_heap<make<Strategy>, allot::host::fork_lock,
                                     allot::address_heap_options{.arenas = 3, .spares = 2, .discard = 128_KiB}>;
-using best = allot::best_fit<>;
+using best = allot::best_fit<allot::best_fit_options{.unlocked_capacity = true}>;
 /// Pages of the system that can fail.
 struct pages : allot::host::address_space {
     static inline bool reserves = true, commits = true;
@@ -56,7 +56,7 @@ struct make_with_slabs : make<best> {
 using heap_with_slabs = allot::address_heap<make_with_slabs, allot::host::fork_lock,
                                             allot::address_heap_options{.arenas = 3, .spares = 2, .discard = 128_KiB}>;
 using cache_with_slabs = allot::address_cache<allot::address_cache_options{.slabs = true}>;
-using deferred = allot::deferred<allot::best_fit<>>;
+using deferred = allot::deferred<best>;
 
 struct live {
     unsigned char* at;

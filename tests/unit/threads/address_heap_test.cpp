@@ -26,7 +26,8 @@ struct make {
                                allot::arena_options{.annotate = false}>;
     arena operator()(std::size_t) const noexcept { return arena{allot::host::virtual_memory{1_GiB}}; }
 };
-struct make_with_slabs : make<allot::best_fit<>> {
+using best = allot::best_fit<allot::best_fit_options{.unlocked_capacity = true}>;
+struct make_with_slabs : make<best> {
     using slab_space = allot::host::address_space;
 };
 
@@ -77,8 +78,8 @@ bool exchange(Heap& heap) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("address_heap: threads measure and free blocks of each other", Strategy, allot::best_fit<>,
-                   allot::deferred<allot::best_fit<>>) {
+TEST_CASE_TEMPLATE("address_heap: threads measure and free blocks of each other", Strategy, best,
+                   allot::deferred<best>) {
     allot::address_heap<make<Strategy>, allot::host::fork_lock, two> heap{};
     CHECK(exchange<allot::address_cache<>>(heap));
 }

@@ -30,6 +30,14 @@ inline constexpr bool has_records_at_addresses<best_fit<Options, Offset, address
 template <class Strategy, deferred_options Options>
 inline constexpr bool has_records_at_addresses<deferred<Strategy, Options>> = has_records_at_addresses<Strategy>;
 
+/// Whether the owner of a block can read its size without a lock (`best_fit_options::unlocked_capacity`).
+template <class Strategy>
+inline constexpr bool has_unlocked_capacity = false;
+template <best_fit_options Options, class Offset, class Memory>
+inline constexpr bool has_unlocked_capacity<best_fit<Options, Offset, Memory>> = Options.unlocked_capacity;
+template <class Strategy, deferred_options Options>
+inline constexpr bool has_unlocked_capacity<deferred<Strategy, Options>> = has_unlocked_capacity<Strategy>;
+
 /// Whether `burst` serves an allocator: an arena without hardening, which has a record of each block.
 template <class Allocator>
 inline constexpr bool has_bursts = false;
@@ -42,7 +50,7 @@ inline constexpr bool has_bursts<arena<Device, Strategy, Growth, Options, OnMisu
 template <class Arena>
 class burst {
     using offset = typename Arena::strategy_type::offset_type;
-    using nodes_type = in_band_nodes<offset, addressed_memory>;
+    using nodes_type = in_band_nodes<offset, addressed_memory, has_unlocked_capacity<typename Arena::strategy_type>>;
     static constexpr offset largest = nodes_type::largest_node(std::numeric_limits<offset>::max());
 
 public:

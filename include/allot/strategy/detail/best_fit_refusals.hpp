@@ -33,6 +33,8 @@ struct best_fit_refusals {
                   "allot: best_fit_options::offset_index is for a side table: leave it out for records in band");
     static_assert(Options.store != node_store::in_band || Options.largest_offset == no_bound,
                   "allot: best_fit_options::largest_offset is for a side table: leave it out for records in band");
+    static_assert(Options.store != node_store::side_table || !Options.unlocked_capacity,
+                  "allot: best_fit_options::unlocked_capacity is for records in band: leave it out for a side table");
     static_assert(Options.large <= Options.largest_extent,
                   "allot: best_fit_options::large must not be larger than best_fit_options::largest_extent");
     static_assert(std::in_range<Offset>(Options.large) || Options.large == no_bound,

@@ -15,8 +15,8 @@
 // smallest node is four words. A block needs no metadata. Offsets have at least 16 bits, because a word of one byte has
 // no two unused low bits.
 //
-// Thread safety: not synchronized, except `size_of_live` where offsets are addresses: the owner of a block can call it
-// while other threads change the extent one after another, under a lock that the owner does not have.
+// Thread safety: not synchronized, except `size_of_live` with `best_fit_options::unlocked_capacity`: the owner of a block
+// can call it while other threads change the extent one after another, under a lock that the owner does not have.
 //
 //     thread 1 (owner of b)     thread 2, under the lock: frees or allocates the node below b
 //     read b: size·?            write b: size·other flag
@@ -24,7 +24,7 @@
 // The size of `b` is written before its owner gets the address. Until the owner frees or resizes it, others write only
 // its flag "the node below is in use", and keep the size, which they read after the former write: the lock orders them.
 // Both accesses are atomic, so that the owner reads one of these values. All of them have the same size, so that no
-// order is needed between the two threads, and both accesses are relaxed. They are the same instructions as others.
+// order is needed between the two threads, and both accesses are relaxed.
 //
 // Source: D. Knuth, The Art of Computer Programming 1, section 2.5, algorithm C ("boundary tags").
 #pragma once
@@ -47,8 +47,8 @@ struct in_band_metadata {
     friend constexpr bool operator==(in_band_metadata, in_band_metadata) = default;
 };
 
-/// Node store with boundary tags in the managed memory.
-template <std::unsigned_integral Offset, class Memory>
+/// Node store with boundary tags in the managed memory. `IsRead`: owners read the sizes of their blocks at any time.
+template <std::unsigned_integral Offset, class Memory, bool IsRead = false>
 class in_band_nodes {
     static constexpr Offset word = sizeof(Offset);
 
@@ -348,8 +348,11 @@ private:
         else write(at, value);
     }
 
-    static constexpr bool is_atomic = ALLOT_HAS_ATOMIC_WORDS && std::same_as<Memory, addressed_memory> &&
-                                      sizeof(Offset) <= sizeof(void*) && !sanitizer::is_on;
+    static constexpr bool is_atomic = IsRead && !sanitizer::is_on;
+    static_assert(!is_atomic || (ALLOT_HAS_ATOMIC_WORDS && std::same_as<Memory, addressed_memory> &&
+                                 sizeof(Offset) <= sizeof(void*)),
+                  "allot: best_fit_options::unlocked_capacity is for records at addresses, on processors that load and "
+                  "store a pointer atomically: leave it out");
     using shared_word ALLOT_ALIAS = Offset;
     [[nodiscard]] volatile shared_word* shared(Offset at) const noexcept {
         return static_cast<volatile shared_word*>(static_cast<void*>(memory_.at(at)));
