@@ -15,8 +15,8 @@
 // smallest node is four words. A block needs no metadata. Offsets have at least 16 bits, because a word of one byte has
 // no two unused low bits.
 //
-// Thread safety: not synchronized, except `size_of_live` with `best_fit_options::unlocked_capacity`: the owner of a block
-// can call it while other threads change the extent one after another, under a lock that the owner does not have.
+// Thread safety: not synchronized, except `size_of_live` with `best_fit_options::unlocked_capacity`: the owner of a
+// block can call it while other threads change the extent one after another, under a lock that the owner does not have.
 //
 //     thread 1 (owner of b)     thread 2, under the lock: frees or allocates the node below b
 //     read b: size·?            write b: size·other flag
