@@ -138,7 +138,7 @@ TEST_CASE("plan_rows: refuses rows that do not divide a size, and a wrong number
 
 TEST_CASE("plan_rows: a callback ends the search, and equal calls give equal plans") {
     std::mt19937 random{1};
-    std::vector<allot::plan_buffer> in_rows = problems::random_buffers(random, 300, 100, 4000);
+    std::vector<allot::plan_buffer> in_rows = problems::random_buffers(random, 80, 30, 4000);
     const std::vector<std::uint64_t> eights(in_rows.size(), 8);
     for (allot::plan_buffer& each : in_rows) each.size *= 8;
     const allot::plan_memory chip[] = {{.capacity = 100'000}, {.capacity = 300'000, .cost = 1}, {.cost = 9}};
