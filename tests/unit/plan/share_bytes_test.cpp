@@ -200,6 +200,25 @@ TEST_CASE("share_bytes: columns of a split are windows of its input, and results
     CHECK(result.sharing.rows == std::vector<allot::row_layout>{{}, {2, 8}, {6, 8}, {2, 8}, {6, 8}, {}});
 }
 
+TEST_CASE(
+    "share_bytes: a tensor that overwrites the first row of another one has its rows, in every order of aliases") {
+    for (const bool is_first : {true, false}) {
+        graphs::owner made;  // x -> w -> p; p -> q, of the size of a row; q -> y
+        const auto x = made.add_tensor(12), w = made.add_tensor(12), p = made.add_tensor(4), q = made.add_tensor(2),
+                   y = made.add_tensor(1);
+        made.tensors[x].is_input = made.tensors[y].is_output = true;
+        made.add_operator({x}, {w});
+        made.add_operator({w}, {p}, {{p, 2}});
+        made.add_operator({p}, {q}, {{p, 2}});
+        made.add_operator({q}, {y});
+        const allot::graph_alias takes{p, q, 0, allot::alias_kind::overwrite},
+            views{w, p, 0, allot::alias_kind::view, {2, 6}};
+        made.aliases = is_first ? std::vector{takes, views} : std::vector{views, takes};
+        CAPTURE(is_first);
+        CHECK(plan(made.view(), given_order(made.view())).sharing.aliases.size() == 1);
+    }
+}
+
 TEST_CASE("share_bytes: a concatenation inside another one has the distance of the larger one") {
     graphs::owner made;  // x -> a, b; a, b -> c; c -> d; c, d -> e, as in DenseNet; 2 rows
     const auto x = made.add_tensor(2), a = made.add_tensor(8), b = made.add_tensor(8), c = made.add_tensor(16),

@@ -241,7 +241,15 @@ private:
             if (!exists) return false;
             tried_[each] = found;
         }
-        return true;
+        return moves || keeps_overwrites(b);
+    }
+    /// Returns whether each tensor of a group that overwrites an input still has its place, also if the input got rows.
+    [[nodiscard]] bool keeps_overwrites(std::uint32_t group) const noexcept {
+        return std::ranges::all_of(groups_[group], [&](std::uint32_t out) {
+            return std::ranges::all_of(overwritten_[out], [&](std::uint32_t in) {
+                return group_of_[in] != group || places_[in] != places_[out] || tried_[in] == tried_[out];
+            });
+        });
     }
     /// Returns whether two tensors may be at the places to try.
     [[nodiscard]] bool may_share(std::uint32_t a, std::uint32_t b) const {
