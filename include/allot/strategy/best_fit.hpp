@@ -192,7 +192,7 @@ public:
         return true;
     }
     /// Returns the size with which the extent ends with its last block; 0 if the extent has no block and can be
-    /// removed.
+    /// removed. With several extents, a side table returns the size of the extent.
     [[nodiscard]] constexpr Offset least_size(extent_type inserted) const noexcept {
         const extent_type had = sizes::usable_of(inserted);
         if (!had) return inserted.size;
@@ -202,7 +202,8 @@ public:
         return static_cast<Offset>(end + nodes_type::tail - inserted.offset);
     }
 
-    /// Returns the smallest size of the extent with which a request fits at its end; 0 if no size suffices.
+    /// Returns the smallest size of the extent with which a request fits at its end; 0 if no size suffices, or if a side
+    /// table has several extents.
     [[nodiscard]] constexpr Offset size_for(extent_type inserted, layout_type wanted) const noexcept {
         const extent_type had = sizes::usable_of(inserted);
         const Offset need = sizes::of_node(wanted.size);
@@ -224,7 +225,7 @@ public:
             records_for((low == had.end() ? 1U : 0U) + (places::lowest(low, wanted.align) != low ? 1U : 0U) + 1U));
     }
     /// Returns the smallest size of the extent with which the last block can be resized to `size`; 0 if no size
-    /// suffices, if the block is not the last one, or if no record is available.
+    /// suffices, if the block is not the last one, if no record is available, or if a side table has several extents.
     [[nodiscard]] constexpr Offset size_for(extent_type inserted, allocation_type allocation,
                                             Offset size) const noexcept {
         const extent_type had = sizes::usable_of(inserted);
