@@ -202,8 +202,8 @@ public:
         return static_cast<Offset>(end + nodes_type::tail - inserted.offset);
     }
 
-    /// Returns the smallest size of the extent with which a request fits at its end; 0 if no size suffices, or if a side
-    /// table has several extents.
+    /// Returns the smallest size of the extent with which a request fits at its end; 0 if no size suffices, or if a
+    /// side table has several extents.
     [[nodiscard]] constexpr Offset size_for(extent_type inserted, layout_type wanted) const noexcept {
         const extent_type had = sizes::usable_of(inserted);
         const Offset need = sizes::of_node(wanted.size);

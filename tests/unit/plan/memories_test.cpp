@@ -687,6 +687,13 @@ TEST_CASE("spill: rejects an invalid problem with a reason") {
     };
     CHECK(alone((std::uint64_t{1} << 58) - 1) == plan_refusal::none);
     CHECK(alone(std::uint64_t{1} << 58) == plan_refusal::too_large);
+    const auto two_bytes = [&](std::uint64_t cost) {
+        const plan_buffer buffer[] = {{.size = 2, .live = {0, 1}}};
+        const plan_memory costly[] = {{.cost = cost}};
+        return reason({.buffers = {.buffers = buffer}, .memories = costly}).reason;
+    };
+    CHECK(two_bytes((std::uint64_t{1} << 57) - 1) == plan_refusal::none);
+    CHECK(two_bytes(std::uint64_t{1} << 57) == plan_refusal::too_large);
     const plan_buffer crooked_buffer[] = {{.size = 1, .live = {0, 1}, .align = 3}};
     CHECK(reason({.buffers = {.buffers = crooked_buffer}, .memories = one}).reason == plan_refusal::not_an_alignment);
 }

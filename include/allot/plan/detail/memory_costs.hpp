@@ -155,7 +155,7 @@ private:
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i != count(); ++i) {
             std::uint64_t most = 0;
-            if (!checked_multiply(std::max(weight_[i], buffers_[i].size) | 1, highest_cost_, most) ||
+            if (!checked_multiply(std::max({weight_[i], buffers_[i].size, std::uint64_t{1}}), highest_cost_, most) ||
                 !checked_add(sum, most, sum))
                 return {plan_refusal::too_large, original(i)};
         }
