@@ -627,7 +627,8 @@ class Segments:
 
     def __init__(self, strategy, regions):
         records = strategy.member("holes_").member("nodes").member("records_").member("records_").member("records_")
-        digits = 8 * records.item(0).member("offset").size
+        record = records.item(0)
+        digits = 8 * (record.find("low") or record.member("offset")).size  # of block_table.hpp, side_table.hpp
         bits = len(regions).bit_length() - 1
         self.shift = digits - bits
         self.largest = (1 << digits) - 1 >> (bits + 1)
