@@ -57,7 +57,8 @@ ORDERED = ("allot::host::job_queue queue, other;\nallot::ordered<heap_arena, all
 GIVEN = {
     "adapt/bad_alloc.hpp": "std::vector<int> values;\n",
     "compose/address_cache.hpp": "struct make_arena {\n"
-                                 "    using arena = allot::arena<allot::host::virtual_memory, allot::best_fit<>,"
+                                 "    using strategy = allot::best_fit<allot::best_fit_options{.unlocked_capacity = true}>;\n"
+                                 "    using arena = allot::arena<allot::host::virtual_memory, strategy,"
                                  " allot::growth::contiguous<>, allot::arena_options{.annotate = false}>;\n"
                                  "    arena operator()(std::size_t) const noexcept { return arena{allot::host::virtual_memory{64_GiB}}; }\n"
                                  "};\nstatic allot::address_heap<make_arena, allot::host::fork_lock> heap;\n",
