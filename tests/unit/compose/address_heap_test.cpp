@@ -1,15 +1,14 @@
 // address_heap: blocks by address, caches, several arenas, and forks. examples/apps/malloc tests it as malloc.
-#include <allot/arena/arena.hpp>
 #include <allot/compose/address_heap.hpp>
 #include <allot/core/literals.hpp>
 #include <allot/host/fork_lock.hpp>
 #include <allot/host/virtual_memory.hpp>
-#include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/deferred.hpp>
 
 #include <doctest/doctest.h>
 
 #include "../../in_child.hpp"
+#include "heap_arenas.hpp"
 
 #include <cstring>
 #include <random>
@@ -22,19 +21,11 @@
 namespace {
 
 using namespace allot::literals;
+using heap_arenas::best, heap_arenas::make;
 
-template <class Strategy>
-struct make {
-    using arena = allot::arena<allot::host::virtual_memory, Strategy,
-                               allot::growth::contiguous<allot::growth_options{.step = 64_KiB, .regions = 1}>,
-                               allot::arena_options{.annotate = false}>;
-    std::size_t reserve = 1_GiB;
-    arena operator()(std::size_t) const noexcept { return arena{allot::host::virtual_memory{reserve}}; }
-};
 template <class Strategy>
 using heap_of = allot::address_heap<make<Strategy>, allot::host::fork_lock,
                                     allot::address_heap_options{.arenas = 3, .spares = 2, .discard = 128_KiB}>;
-using best = allot::best_fit<allot::best_fit_options{.unlocked_capacity = true}>;
 /// Pages of the system that can fail.
 struct pages : allot::host::address_space {
     static inline bool reserves = true, commits = true;

@@ -11,6 +11,7 @@
 #include <allot/plan/memories.hpp>
 #include <allot/plan/validate_memories.hpp>
 
+#include "problem_text.hpp"
 #include "problems.hpp"
 
 #include <doctest/doctest.h>
@@ -20,7 +21,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -46,24 +46,6 @@ struct owner {
         return {.buffers = buffers, .memories = memories, .uses = uses, .allowed = allowed, .separate = separate};
     }
 };
-
-std::string text(const owner& given) {
-    std::ostringstream out;
-    for (const auto& b : given.buffers.buffers)
-        out << "{" << b.size << ",{" << b.live.from << "," << b.live.until << "}," << b.align << "} ";
-    for (const auto& r : given.buffers.revivals)
-        out << "again " << r.buffer << " {" << r.live.from << "," << r.live.until << "} ";
-    for (const auto& f : given.buffers.fixed) out << "fixed " << f.buffer << " at " << f.offset << " ";
-    for (const auto& p : given.buffers.together) out << "together {" << p.first << "," << p.second << "} ";
-    for (const auto& p : given.buffers.apart) out << "apart {" << p.first << "," << p.second << "} ";
-    for (const auto& p : given.separate) out << "separate {" << p.first << "," << p.second << "} ";
-    for (const auto& m : given.memories) out << "memory {" << m.capacity << "," << m.align << "," << m.cost << "} ";
-    if (!given.uses.empty()) out << "uses ";
-    for (const auto u : given.uses) out << u << " ";
-    if (!given.allowed.empty()) out << "allowed ";
-    for (const auto a : given.allowed) out << a << " ";
-    return out.str();
-}
 
 /// All plans of a small problem. A look is a set of buffers that share no byte: one for each step, and one for each
 /// pair that is apart.
@@ -414,8 +396,8 @@ TEST_CASE("memories proof: all claims agree with the enumeration of all plans") 
             decided = undecided() == before;
             if (claim.empty()) continue;
             if (++found <= 20)
-                FAIL_CHECK("problem ", round, ", effort ", efforts[e], ": ", claim, "; ", text(given),
-                           least ? "least " + std::to_string(*least) : "no plan");
+                FAIL_CHECK("problem ", round, ", effort ", efforts[e], ": ", claim, "; ",
+                           problems::text(given.problem()), least ? "least " + std::to_string(*least) : "no plan");
         }
     }
     CHECK(found == 0);

@@ -8,6 +8,7 @@
 #include <allot/plan/rows.hpp>
 #include <allot/plan/validate_rows.hpp>
 
+#include "problem_text.hpp"
 #include "problems.hpp"
 
 #include <doctest/doctest.h>
@@ -16,7 +17,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -39,21 +39,11 @@ struct owner {
     }
 };
 
+/// The text of the memories and buffers, and then the rows by buffer.
 std::string text(const owner& given) {
-    std::ostringstream out;
-    for (std::size_t i = 0; i != given.buffers.buffers.size(); ++i) {
-        const allot::plan_buffer& b = given.buffers.buffers[i];
-        out << "{" << b.size << ",{" << b.live.from << "," << b.live.until << "}," << b.align << "} rows "
-            << given.rows[i] << " uses " << given.uses[i] << " allowed " << given.allowed[i] << "; ";
-    }
-    for (const auto& r : given.buffers.revivals)
-        out << "again " << r.buffer << " {" << r.live.from << "," << r.live.until << "} ";
-    for (const auto& f : given.buffers.fixed) out << "fixed " << f.buffer << " at " << f.offset << " ";
-    for (const auto& p : given.buffers.together) out << "together {" << p.first << "," << p.second << "} ";
-    for (const auto& p : given.buffers.apart) out << "apart {" << p.first << "," << p.second << "} ";
-    for (const auto& p : given.separate) out << "separate {" << p.first << "," << p.second << "} ";
-    for (const auto& m : given.memories) out << "memory {" << m.capacity << "," << m.align << "," << m.cost << "} ";
-    return out.str();
+    std::string made = problems::text(given.problem().memories) + "rows";
+    for (const std::uint64_t each : given.rows) made += ' ' + std::to_string(each);
+    return made;
 }
 
 /// Enumerates the divisions of all buffers among the memories, and the offsets of all parts.

@@ -1,11 +1,10 @@
 // address_heap with several threads, which free and measure blocks of each other.
-#include <allot/arena/arena.hpp>
 #include <allot/compose/address_heap.hpp>
 #include <allot/core/literals.hpp>
 #include <allot/host/fork_lock.hpp>
-#include <allot/host/virtual_memory.hpp>
-#include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/deferred.hpp>
+
+#include "../compose/heap_arenas.hpp"
 
 #include <doctest/doctest.h>
 
@@ -18,15 +17,8 @@
 namespace {
 
 using namespace allot::literals;
+using heap_arenas::best, heap_arenas::make;
 
-template <class Strategy>
-struct make {
-    using arena = allot::arena<allot::host::virtual_memory, Strategy,
-                               allot::growth::contiguous<allot::growth_options{.step = 64_KiB, .regions = 1}>,
-                               allot::arena_options{.annotate = false}>;
-    arena operator()(std::size_t) const noexcept { return arena{allot::host::virtual_memory{1_GiB}}; }
-};
-using best = allot::best_fit<allot::best_fit_options{.unlocked_capacity = true}>;
 struct make_with_slabs : make<best> {
     using slab_space = allot::host::address_space;
 };
