@@ -14,10 +14,9 @@ using best = allot::best_fit<allot::best_fit_options{.unlocked_capacity = true}>
 
 template <class Strategy>
 struct make {
-    using arena = allot::arena<
-        allot::host::virtual_memory, Strategy,
-        allot::growth::contiguous<allot::growth_options{.step = 64_KiB, .regions = 1}>,
-        allot::arena_options{.annotate = false}>;
+    using arena = allot::arena<allot::host::virtual_memory, Strategy,
+                               allot::growth::contiguous<allot::growth_options{.step = 64_KiB, .regions = 1}>,
+                               allot::arena_options{.annotate = false}>;
     std::size_t reserve = 1_GiB;
     arena operator()(std::size_t) const noexcept { return arena{allot::host::virtual_memory{reserve}}; }
 };
