@@ -15,6 +15,8 @@
 // `make` returns a new device, also while another one exists. `Bytes` defines how bytes are written and read.
 #pragma once
 
+#include "../bytes.hpp"
+
 #include <allot/allot.hpp>
 
 #include <doctest/doctest.h>
@@ -48,8 +50,7 @@ struct device_limits {
 struct host_bytes {
     static void fill(const allot::region<void*>& all, unsigned char value) { std::memset(all.base, value, all.size); }
     [[nodiscard]] static bool hold(const allot::region<void*>& all, unsigned char value) {
-        const auto* const first = static_cast<const unsigned char*>(all.base);
-        return std::all_of(first, first + all.size, [=](unsigned char byte) { return byte == value; });
+        return tests::have_value(all.base, all.size, value);
     }
 };
 /// Constants, which are not written.

@@ -1,11 +1,12 @@
 // How the laws of a device write and read OpenCL buffers: all of one, by a queue.
 #pragma once
 
+#include "../bytes.hpp"
+
 #include <allot/opencl/buffer.hpp>
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <vector>
 
 namespace laws {
@@ -23,7 +24,7 @@ struct buffer_bytes {
         std::vector<unsigned char> bytes(all.size);
         REQUIRE(::clEnqueueReadBuffer(queue, all.base.handle, CL_TRUE, 0, all.size, bytes.data(), 0, nullptr,
                                       nullptr) == CL_SUCCESS);
-        return std::all_of(bytes.begin(), bytes.end(), [=](unsigned char byte) { return byte == value; });
+        return tests::have_value(bytes.data(), bytes.size(), value);
     }
 };
 

@@ -1,7 +1,7 @@
-# Compiles CASE twice. Without MISUSE the compilation must succeed. With MISUSE it must fail, and the output must contain
-# the sentence after '// refused: '. A line '// within: N' requires the sentence in the first N lines of the output. A line
-# '// alone' forbids any other sentence that begins with 'allot: '.
-# CTest runs this script with CASE, COMPILER, NO_CARETS, INCLUDES, IMPLICIT_INCLUDES.
+# Compiles CASE twice. Without MISUSE the compilation must succeed; with CORRECT_ELSEWHERE another test checks this. With
+# MISUSE it must fail, and the output must contain the sentence after '// refused: '. A line '// within: N' requires the
+# sentence in the first N lines of the output. A line '// alone' forbids any other sentence that begins with 'allot: '.
+# CTest runs this script with CASE, CORRECT_ELSEWHERE, and the variables of compile.cmake.
 cmake_minimum_required(VERSION 3.25)
 
 file(READ "${CASE}" text)
@@ -11,23 +11,21 @@ if(NOT line OR NOT text MATCHES "#ifdef MISUSE")
     message(FATAL_ERROR "${CASE} needs a line '// refused: <sentence>' and a part under '#ifdef MISUSE'")
 endif()
 
-# An -I option for an implicit include directory would reorder the search and break #include_next.
-list(REMOVE_ITEM INCLUDES ${IMPLICIT_INCLUDES})
-list(TRANSFORM INCLUDES PREPEND -I)
-# LC_ALL=C selects plain quotes. NO_CARETS hides source text, so that the sentence can only come from a diagnostic.
-set(compile ${CMAKE_COMMAND} -E env LC_ALL=C ${COMPILER} -std=c++20 -fsyntax-only ${NO_CARETS} ${INCLUDES} "${CASE}")
+include(${CMAKE_CURRENT_LIST_DIR}/compile.cmake)
 
 function(fail reason)
     message("${output}")
     message(FATAL_ERROR "${CASE} ${reason}")
 endfunction()
 
-execute_process(COMMAND ${compile} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-if(NOT status EQUAL 0)
-    fail("does not compile, even without MISUSE")
+if(NOT CORRECT_ELSEWHERE)
+    execute_process(COMMAND ${compile} ${CASE} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+    if(NOT status EQUAL 0)
+        fail("does not compile, even without MISUSE")
+    endif()
 endif()
 
-execute_process(COMMAND ${compile} -DMISUSE RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+execute_process(COMMAND ${compile} ${CASE} -DMISUSE RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 if(status EQUAL 0)
     fail("compiles with MISUSE, but must be rejected with: ${sentence}")
 endif()

@@ -2,11 +2,12 @@
 // the program is skipped. Tests for both are written once, with the driver's functions.
 #pragma once
 
+#include "../../bytes.hpp"
+
 #include <allot/cuda/virtual_memory.hpp>
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <vector>
 
 namespace tests {
@@ -50,7 +51,7 @@ public:
     [[nodiscard]] bool are(const void* at, std::size_t size, unsigned char value) const {
         std::vector<unsigned char> seen(size, static_cast<unsigned char>(~value));
         return copy_(seen.data(), allot::raw_pointer::position(const_cast<void*>(at)), size) == CUDA_SUCCESS &&
-               std::all_of(seen.begin(), seen.end(), [value](unsigned char byte) { return byte == value; });
+               tests::have_value(seen.data(), seen.size(), value);
     }
 
 private:

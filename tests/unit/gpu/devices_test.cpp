@@ -1,11 +1,11 @@
 // The behavior of every memory of CUDA and HIP, on the fake runtime and on a GPU.
+#include "../../bytes.hpp"
 #include "../../laws/device_laws.hpp"
 #include "machine.hpp"
 
 #include <allot/allot.hpp>
 #include <allot/tensor.hpp>
 
-#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -41,7 +41,7 @@ struct gpu_bytes {
     [[nodiscard]] static bool hold(const region& all, unsigned char value) {
         std::vector<unsigned char> bytes(all.size);
         REQUIRE(gpu::memcpy(bytes.data(), all.base, bytes.size()) == gpu::success);
-        return std::all_of(bytes.begin(), bytes.end(), [=](unsigned char byte) { return byte == value; });
+        return tests::have_value(bytes.data(), bytes.size(), value);
     }
 };
 
@@ -100,7 +100,7 @@ TEST_CASE_TEMPLATE(VENDOR ": memory is of the declared kind", Device, device_mem
         std::memset(block.address, 3, block.size);
         unsigned char back[1000] = {};
         REQUIRE(gpu::memcpy(back, block.address, sizeof back) == gpu::success);
-        CHECK(std::all_of(std::begin(back), std::end(back), [](unsigned char byte) { return byte == 3; }));
+        CHECK(tests::have_value(std::data(back), std::size(back), 3));
     }
 }
 
@@ -119,7 +119,7 @@ TEST_CASE_TEMPLATE(VENDOR ": an arena's blocks do not overlap at any alignment",
     for (std::size_t i = 0; i != blocks.size(); ++i) {
         std::vector<unsigned char> bytes(blocks[i].size);
         REQUIRE(gpu::memcpy(bytes.data(), blocks[i].address, bytes.size()) == gpu::success);
-        CHECK(std::all_of(bytes.begin(), bytes.end(), [&](unsigned char byte) { return byte == i; }));
+        CHECK(tests::have_value(bytes.data(), bytes.size(), static_cast<unsigned char>(i)));
         memory.deallocate(blocks[i]);
     }
     CHECK(memory.trim() > 0);

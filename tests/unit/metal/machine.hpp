@@ -1,13 +1,12 @@
 // The machine of a test of Metal's memory: a fake of Metal-cpp's calls, which enforces their rules.
 #pragma once
 
+#include "../../bytes.hpp"
 #include "metal_cpp.hpp"
 
 #include <allot/metal/memory.hpp>
 
 #include <doctest/doctest.h>
-
-#include <algorithm>
 
 namespace tests {
 
@@ -45,8 +44,7 @@ struct buffer_bytes {
         }
     }
     [[nodiscard]] static bool hold(const region& all, unsigned char value) {
-        const std::byte* const bytes = all.base.handle->gpu_bytes();
-        return std::all_of(bytes, bytes + all.size, [=](std::byte each) { return each == std::byte{value}; });
+        return tests::have_value(all.base.handle->gpu_bytes(), all.size, value);
     }
 };
 
