@@ -1,6 +1,8 @@
 // guided: passes that are equal, that differ, and that belong to several phases. The blocks of random programs never
 // overlap and keep their contents, recordings are what the program did, and the offsets of a guide without pinned
 // blocks are those of best fit.
+#include "problems.hpp"
+
 #include <allot/allot.hpp>
 #include <allot/inspect/snapshot.hpp>
 #include <allot/plan/guide.hpp>
@@ -352,7 +354,7 @@ TEST_CASE(
 TEST_CASE("guided: with changes, passes that differ never needed more than best fit alone") {
     using alone = allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table, .granule = 16}>;
     generator source{40};
-    for (int n = 0; n != 100; ++n) {
+    for (int n = 0; n != (problems::is_slow ? 35 : 100); ++n) {
         const std::size_t count = 5 + below(source, 60);
         const program pass = without_some_deallocations(
             random_pass(source, count, below(source, 2) * below(source, count / 2)), source, n % 3);
