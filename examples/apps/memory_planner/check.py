@@ -8,6 +8,7 @@ The tests check offsets by comparing every pair of buffers, without code of the 
 
 import copy
 import csv
+import itertools
 import json
 import random
 import re
@@ -514,6 +515,131 @@ class Moves(Planner):
             self.assertIn("--moves needs several memories", self.run_it("--moves", *memories, path, exits_with=2).stderr)
         done = self.run_it("--moves", "--memory", "fast:100", "--memory", "slow:100", path, exits_with=1)
         self.assertRegex(done.stdout, r"\d+ of 40 buffers do not fit these memories, even with moves")
+
+
+class Rows(Planner):
+    """Buffers that are divided by rows."""
+
+    MEMORIES = ("--memory", "fast:1KiB", "--memory", "slow:1MiB")
+    TABLE = "id,lower,upper,size,rows\na,0,4,640,10\nb,1,2,768,12\n"
+
+    def parts_of(self, rows, given):
+        """Checks that the parts of each buffer are the whole buffer, and returns the bytes outside the first memory."""
+        spilled = 0
+        found = {}
+        for row in rows:
+            name, _, part = row["id"].partition("[")
+            found.setdefault(name, []).append((part, row))
+        for name, (lower, upper, size, count) in given.items():
+            parts, at = found.pop(name), 0
+            for part, row in parts:
+                self.assertEqual((int(row["lower"]), int(row["upper"])), (lower, upper))
+                self.assertEqual(int(row["size"]) * count, int(row["rows"]) * size)
+                if len(parts) == 2:
+                    self.assertEqual(part, f"{at}:{at + int(row['rows'])}]")
+                at += int(row["rows"])
+                spilled += int(row["size"]) * (row["memory"] != "fast")
+            self.assertEqual((len(parts) in (1, 2), at), (True, count))
+            if len(parts) == 2:
+                self.assertEqual([row["memory"] for _, row in parts], ["fast", "slow"])
+        self.assertEqual(found, {})
+        return spilled
+
+    def test_a_buffer_in_two_memories(self):
+        out, picture = str(self.folder / "out.csv"), self.folder / "plan.svg"
+        done = self.run_it(*self.MEMORIES, "--json", "--out", out, "--svg", str(picture), self.table(self.TABLE))
+        told = json.loads(done.stdout)
+        self.assertIn(": optimal: 2 buffers in 3 parts; fast: 1,024 bytes of 1,024; slow: 384 bytes of 1,048,576; 384 bytes spilled; "
+                      "cost 384, lower bound 384 (gap 0.00 %); with whole buffers 640; ", done.stderr)
+        self.assertEqual((told["buffers"], told["cost"], told["cost_of_whole_buffers"]), (2, 384, 640))
+        rows = self.rows(out)
+        self.assertEqual(self.parts_of(rows, {"a": (0, 4, 640, 10), "b": (1, 2, 768, 12)}), 384)
+        divided, = told["divided"]
+        parts = [row for row in rows if row["id"].startswith(divided["buffer"] + "[")]
+        self.assertEqual([(str(p["rows"]), p["memory"], str(p["offset"]), str(p["bytes"])) for p in divided["parts"]],
+                         [(row["rows"], row["memory"], row["offset"], row["size"]) for row in parts])
+        titles = Pictures.titles(xml.etree.ElementTree.parse(picture).getroot())
+        self.assertEqual(sorted(title.split(":")[0].split("[")[0] for title in titles), sorted(row["id"].split("[")[0] for row in rows))
+        again = json.loads(self.run_it(*self.MEMORIES, "--json", out).stdout)  # the parts are now fixed
+        self.assertEqual((again["cost"], again["divided"]), (384, []))
+
+    def test_random_tables(self):
+        divided = 0
+        for seed in range(8):
+            chance = random.Random(seed)
+            given = {}
+            for i in range(5):
+                lower, count = chance.randrange(6), chance.choice([1, 2, 3, 4])
+                given[f"b{i}"] = (lower, lower + 1 + chance.randrange(5), count * chance.choice([4, 8, 12]), count)
+            text = "rows,buffer_id,size,start,alignment,gaps,upper\n" + "".join(
+                f"{'' if count == 1 else count},{name},{size},{lower},4,,{upper}\n" for name, (lower, upper, size, count) in given.items())
+            path, out = self.table(text), str(self.folder / "out.csv")
+            told = json.loads(self.run_it("--memory", "fast:36", "--memory", "slow:1KiB", "--json", "--out", out, path).stdout)
+            rows = [row | {"id": row["buffer_id"], "lower": row["start"], "rows": row["rows"] or "1"} for row in self.rows(out)]
+            for name, capacity in [("fast", 36), ("slow", 1024)]:
+                self.judge([row for row in rows if row["memory"] == name], capacity)
+            self.assertEqual(self.parts_of(rows, given), told["cost"])
+            self.assertLessEqual(told["cost"], told["cost_of_whole_buffers"])
+            # No division of which the bytes of each step fit costs less.
+            least = min(sum(size - size // count * rows for (_, _, size, count), rows in zip(given.values(), chosen))
+                        for chosen in itertools.product(*[range(count + 1) for _, _, _, count in given.values()])
+                        if all(sum(size // count * rows for (lower, upper, size, count), rows in zip(given.values(), chosen)
+                                   if lower <= step < upper) <= 36 for step in range(12)))
+            self.assertLessEqual(told["lower_bound_of_cost"], least)
+            self.assertLessEqual(least, told["cost"])
+            divided += len(told["divided"])
+        self.assertGreater(divided, 0)
+
+    def test_gaps_and_ids(self):
+        # The gap of a is a lifetime of both of its parts, and the id of its first part is used already.
+        path, out = self.table("id,lower,upper,size,rows,gaps\na,0,6,96,6,2-4\na[0:4],2,4,64,1,\n"), str(self.folder / "out.csv")
+        page = self.folder / "page.html"
+        self.run_it("--memory", "fast:64", "--memory", "slow:1KiB", "--out", out, "--html", str(page), path)
+        rows = {row["id"]: row for row in self.rows(out)}
+        self.assertEqual({name: (row["memory"], row["offset"], row["size"]) for name, row in rows.items()},
+                         {"a[0:4]'": ("fast", "0", "64"), "a[4:6]": ("slow", "0", "32"), "a[0:4]": ("fast", "0", "64")})
+        shapes = re.findall(r'class="(c\d)[^"]*" data-buffer="(\d+)"', page.read_text())
+        self.assertEqual(sorted(shapes), [("c0", "0")] * 4 + [("c1", "1")])  # two lifetimes of each part
+
+    def test_rows_of_one_size(self):
+        path, out = self.table("id,lower,upper,size\na,0,4,640\nb,1,2,768\nc,2,3,100\n"), str(self.folder / "out.csv")
+        told = json.loads(self.run_it(*self.MEMORIES, "--row", "64", "--json", "--out", out, path).stdout)
+        self.assertEqual((told["cost"], told["cost_of_whole_buffers"], len(told["divided"])), (384, 640, 1))
+        self.assertEqual(json.loads(self.run_it(*self.MEMORIES, "--row", "1GiB", "--json", path).stdout)["cost"], 640)
+        self.assertIn("whole buffers do not fit", self.run_it("--memory", "a:600", "--memory", "b:900", "--row=4", path).stdout)
+        self.assertIsNone(json.loads(self.run_it("--memory", "a:600", "--memory", "b:900", "--row=4", "--json", path).stdout)["cost_of_whole_buffers"])
+
+    def test_a_budget(self):
+        given = random_table(60, 40, 3).replace("size\n", "size,rows\n").replace("\n", "000,8\n").replace("rows000,8", "rows")
+        path = self.table(given)
+        done = json.loads(self.run_it("--memory", "fast:9MiB", "--memory", "slow:1GiB", "--budget", "0.5", "--json", path).stdout)
+        self.assertLess(done["cost"], done["cost_of_whole_buffers"])
+
+    def test_one_memory_and_pages_ignore_the_column(self):
+        path = self.table(self.TABLE)
+        self.assertEqual(json.loads(self.run_it("--json", path).stdout)["peak"], 1408)
+        self.assertEqual(json.loads(self.run_it("--json", "--pages", "64", path).stdout)["peak"], 1408)
+
+    def test_what_is_refused(self):
+        for value, reason in [("0", "a buffer has 1 row or more, not 0"), ("7", "the size 640 is not a multiple of the 7 rows"),
+                              ("-2", 'rows, "-2", is not an integer of 0 or more'), ("x", 'rows, "x", is not an integer of 0 or more'),
+                              ("18446744073709551616", "rows, 18446744073709551616, exceeds 64 bits"),
+                              ("641", "the size 640 is not a multiple of the 641 rows")]:
+            self.refused(self.table(f"id,lower,upper,size,rows\nb,0,1,1,1\na,0,4,640,{value}\n"), 3, reason)
+        path = self.table(self.TABLE)
+        done = self.run_it("--symbol", "n:1:4", path, exits_with=2)
+        self.assertIn('table.csv:1: the column "rows" cannot be used with symbols', done.stderr)
+        plain = self.table(Memories.ROWS)
+        for arguments, reason in [
+                (["--row", "0", plain], "a row must have at least one byte"), (["--row", "x", plain], '"x" is not a number of bytes'),
+                (["--row", "64", plain], "--row needs several memories"), ([*self.MEMORIES, "--row", "4", "--moves", plain], "--row cannot be given with"),
+                (["--row", "4", "--pages", "4", plain], "--row cannot be given with")]:
+            self.assertIn(reason, self.run_it(*arguments, exits_with=2).stderr)
+        path = self.table(self.TABLE)
+        self.assertIn("--moves does not divide buffers by rows", self.run_it(*self.MEMORIES, "--moves", path, exits_with=2).stderr)
+        self.assertIn("states rows of buffers; --row is for files", self.run_it(*self.MEMORIES, "--row", "64", path, exits_with=2).stderr)
+        done = self.run_it("--memory", "fast:500", "--memory", "slow:500", path, exits_with=1)
+        self.assertIn("1 of 2 buffers do not fit these memories, even in parts; the most bytes are live at step 1", done.stdout)
 
 
 class Captures(Planner):

@@ -165,6 +165,17 @@ class Explanations(check.Planner):
         done = self.run_it("--memory", "fast:50", "--memory", "slow:30", path, exits_with=1)
         self.assertIn("\n  it fits if slow has ", done.stdout)
 
+    def test_rows_in_two_memories(self):
+        both = ("--memory", "fast:100", "--memory", "slow:100")
+        told, = self.explained(self.table("id,lower,upper,size\na,0,3,130\nb,0,3,60\n"), *both)
+        self.assertEqual([(change["kind"], change["buffers"], change["bytes"]) for change in told["fits_if"] if change["kind"] == "rows"], [("rows", ["a"], 5)])
+        self.run_it(*both, self.table("id,lower,upper,size,rows\na,0,3,130,26\nb,0,3,60,1\n"))
+        # A divided buffer that is still too large becomes smaller by whole rows.
+        told, = self.explained(self.table("id,lower,upper,size,rows\na,0,3,210,21\nb,0,3,5,1\n"), *both)
+        self.assertEqual([(change["buffers"], change["bytes"]) for change in told["fits_if"] if change["kind"] == "smaller"], [(["a"], 20)])
+        self.run_it(*both, self.table("id,lower,upper,size,rows\na,0,3,190,19\nb,0,3,5,1\n"))
+        self.run_it(*both, self.table("id,lower,upper,size,rows\na,0,3,200,20\nb,0,3,5,1\n"), exits_with=1)
+
     def test_a_plan_that_fits_has_no_explanation(self):
         self.assertNotIn("explanation", json.loads(self.run_it("--json", str(HERE / "five.csv")).stdout))
 
@@ -184,7 +195,8 @@ class Schema(check.Planner):
         both = ("--memory", "fast:1MiB", "--memory", "slow:1GiB")
         for arguments, status in [([table], 0), (["--pages", "4096", table], 0), ([*both, network], 0), (["--moves", *both, network], 0),
                                   (["--capacity", "1000", table], 1), (["--capacity", "1000", "--pages", "4096", table], 1),
-                                  (["--memory", "fast:1KiB", "--memory", "slow:1KiB", network], 1),
+                                  (["--memory", "fast:1KiB", "--memory", "slow:1KiB", network], 1), ([*both, "--row", "1KiB", network], 0),
+                                  (["--memory", "fast:128", "--memory", "slow:160", "--row", "64", str(HERE / "aligned.csv")], 1),
                                   (["--moves", "--memory", "fast:1KiB", "--memory", "slow:1KiB", network], 1), ([table, network], 0),
                                   ([str(HERE / "samples" / "loop-xla.txt")], 0), ([str(HERE / "samples" / "two_layers.mlir")], 0)]:
             for line in self.run_it("--json", *arguments, exits_with=status).stdout.splitlines():

@@ -521,6 +521,36 @@ class Json(Formats):
         changed.write_text(json.dumps(problem), encoding="utf-8")
         self.assertIn("permitted in the same memory only", self.run_it(str(changed), exits_with=2).stderr)
 
+    def test_buffers_in_rows(self):
+        path, out = HERE / "samples" / "rows.json", self.folder / "plan.json"
+        problem = json.loads(path.read_text(encoding="utf-8"))
+        self.validate(problem)
+        done = self.run_it("--json", "--out", str(out), str(path))
+        told, plan = json.loads(done.stdout), json.loads(out.read_text())
+        self.validate(told, "report.schema.json")
+        self.validate(plan)
+        self.assertLess(told["cost"], told["cost_of_whole_buffers"])
+        self.assertEqual(sum(each["size"] for each in plan["buffers"]), sum(each["size"] for each in problem["buffers"]))
+        cost, rows = 0, {each["id"]: each for each in problem["buffers"]}
+        for each in plan["buffers"]:
+            whole = rows[each["id"].split("[")[0]]
+            self.assertEqual((each["live"], each["uses"], each["size"] % (whole["size"] // whole.get("rows", 1))), (whole["live"], whole["uses"], 0))
+            cost += each["size"] * each["uses"] * {"VTCM": 1, "DDR": 10}[each["memories"][0]]
+        self.assertEqual(cost, told["cost"])
+        self.assertIn(f"4 buffers in {len(plan['buffers'])} parts", done.stderr)
+        again = json.loads(self.run_it("--json", str(out)).stdout)
+        self.assertEqual((again["buffers"], again["status"]), (len(plan["buffers"]), "optimal"))
+        for change, reason in [({"rows": 0}, "a buffer has 1 row or more, not 0"), ({"rows": 55}, "the size 150528 is not a multiple of the 55 rows"),
+                               ({"rows": -1}, '"rows" is not an unsigned 64-bit integer'), ({"rows": 1.5}, '"rows" is not an unsigned'),
+                               ({"rows": "4"}, '"rows" is not an unsigned'), ({"row": 4}, '"row" is unknown')]:
+            changed = self.file("changed.json", json.dumps(problem | {"buffers": [problem["buffers"][0] | change]}))
+            self.refused(changed, 1, reason if "unsigned" not in reason else '"rows" is not an unsigned 64-bit integer')
+        changed = self.file("changed.json", json.dumps(problem | {"symbols": {"n": [1, 2]}}))
+        self.refused(changed, 1, '"rows" cannot be used with "symbols"')
+        changed = self.file("changed.json", json.dumps(problem | {"buffers": [each | {"memories": ["DDR"]} for each in problem["buffers"]]}))
+        self.assertNotIn("divided", json.loads(self.run_it("--json", changed).stdout))  # there is no choice of memories
+        self.assertIn("--row cannot be used with it", self.run_it("--row", "4", str(out), exits_with=2).stderr)
+
     def test_every_format_becomes_json(self):
         out = self.folder / "plan.json"
         network = str(ROOT / "examples" / "apps" / "network_demo" / "alexnet.network")

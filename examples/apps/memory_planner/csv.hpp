@@ -9,6 +9,7 @@
 //     gaps        3-5 7-9@0:16: other buffers may use its bytes in the steps 3 and 4; in 7 and 8, those from 16 on
 //     memories    fast slow: it may lie in one of these, unless `memory` is given
 //     separate    conv2 conv3: buffers in other memories, such as operands in banks with one port each
+//     rows        56: it has so many rows of one size; the first ones may lie in one memory, the others in another one
 //
 // An empty field is that of a table without the column. Throws an `input_error`, one sentence with file and line, for
 // any other text. Lines may end as on Windows, and empty lines are skipped. Complexity: O(n log n) in the length.
@@ -43,6 +44,7 @@ public:
         add_pairs();
         if (made_.named_memories.empty()) made_.allowed.clear();
         if (!has(weight_uses) && !has(weight_cost)) made_.uses.clear();
+        if (!has(row_count)) made_.row_counts.clear();
         return std::move(made_);
     }
 
@@ -62,6 +64,7 @@ private:
         separate,
         weight_uses,
         weight_cost,
+        row_count,
         count
     };
     struct column {
@@ -85,7 +88,8 @@ private:
                                        {"uses", weight_uses},
                                        {"memories", some_memories},
                                        {"cost", weight_cost},
-                                       {"separate", separate}};
+                                       {"separate", separate},
+                                       {"rows", row_count}};
     /// The buffers that must be in other memories than a buffer: their ids, separated by spaces.
     struct partners {
         std::size_t buffer, line;
@@ -132,6 +136,7 @@ private:
         if (!has(lower)) refuse("the column \"lower\" is missing");
         if (!has(upper) && !has(last)) refuse("the column \"upper\" is missing");
         if (!has(size)) refuse("the column \"size\" is missing");
+        if (has(row_count) && !made_.symbols.empty()) refuse("the column \"rows\" cannot be used with symbols");
         if (has(paged)) made_.paged.emplace();
         made_.columns = row_text();
     }
@@ -180,6 +185,7 @@ private:
         if (!field(offset).empty()) out_.fix(index, number<std::uint64_t>("offset", field(offset)));
         add_weight();
         add_memories();
+        made_.row_counts.push_back(out_.rows_of(index, number_or("rows", row_count, 1)));
         if (!field(separate).empty()) partners_.push_back({index, out_.where.line, field(separate)});
         indices_.emplace(name, index);
         if (!field(gaps).empty()) add_gaps(index);
@@ -277,6 +283,7 @@ private:
             made_.together.push_back({each.buffer, part});
             made_.allowed.push_back(made_.allowed[each.buffer]);
             made_.uses.push_back(0);
+            made_.row_counts.push_back(1);
             if (made_.paged && std::binary_search(made_.paged->begin(), made_.paged->end(), each.buffer))
                 made_.paged->push_back(part);
         }

@@ -15,14 +15,17 @@
 #include "paging.hpp"
 #include "report.hpp"
 
+#include <allot/plan/rows.hpp>
+#include <allot/plan/validate_rows.hpp>
+
 namespace planner {
 
 /// A change after which a plan fits.
 struct change {
-    std::string kind;                  // in_place, absent, smaller, pages, elsewhere or capacity
+    std::string kind;                  // in_place, rows, absent, smaller, pages, elsewhere or capacity
     std::vector<std::size_t> buffers;  // that change
     std::int64_t from = 0, until = 0;  // steps, of in_place and absent
-    std::uint64_t bytes = 0;           // that are shared, absent, fewer, of a page, elsewhere, or of the new capacity
+    std::uint64_t bytes = 0;  // that are shared, absent, fewer, of a row or a page, elsewhere, or of the new capacity
     std::string text;
 };
 
@@ -49,7 +52,8 @@ public:
     [[nodiscard]] explanation explain() {
         explanation made{is_choice_ ? "" : given_.memories[memory_].name, why(), {}};
         // Each kind once, then further buffers.
-        const std::vector<change> kinds[] = {in_place(), absent(), smaller(), paged(), elsewhere(), larger_memory()};
+        const std::vector<change> kinds[] = {in_place(), by_rows(),   absent(),       smaller(),
+                                             paged(),    elsewhere(), larger_memory()};
         for (std::size_t rank = 0; rank != most_changes; ++rank)
             for (const std::vector<change>& kind : kinds)
                 if (rank < kind.size() && made.changes.size() < most_changes) made.changes.push_back(kind[rank]);
@@ -118,13 +122,21 @@ private:
         allot::plan_heap workspace{allot::validate_space(mine.problem())};
         return allot::validate(mine.problem(), offsets, capacity_, workspace).kind == allot::plan_violation_kind::none;
     }
+    [[nodiscard]] static bool is_valid(allot::memories_violation found) {
+        return found.kind == allot::memories_violation_kind::none;
+    }
     [[nodiscard]] allot::memories_plan choice_of(const input& changed) const {
         const std::vector<allot::plan_memory> memories = costs_of(changed.memories);
-        const allot::plan_problem buffers{changed.buffers, changed.revivals, changed.fixed, changed.together,
-                                          changed.apart};
-        auto made = allot::plan_memories({buffers, memories, changed.uses, changed.allowed, changed.separate},
-                                         {.effort = effort()});
-        if (made) return std::move(*made);
+        const allot::memories_problem problem = choice_in(changed, memories);
+        if (has_rows(changed)) {
+            const allot::rows_problem divided{problem, changed.row_counts};
+            if (auto made = allot::plan_rows(divided, {.effort = effort()});
+                made && is_valid(allot::validate_rows(divided, *made)))
+                return *std::move(made);
+        } else if (auto made = allot::plan_memories(problem, {.effort = effort()});
+                   made && is_valid(allot::validate_memories(problem, *made))) {
+            return *std::move(made);
+        }
         allot::memories_plan none;
         none.unplaced = given_.buffers.size();
         return none;
@@ -163,6 +175,32 @@ private:
                             [&](const allot::plan_revival& each) { return each.buffer == buffer; }) &&
                std::none_of(given_.together.begin(), given_.together.end(), has) &&
                std::none_of(given_.apart.begin(), given_.apart.end(), has);
+    }
+
+    /// Buffers whose rows may lie in two memories.
+    [[nodiscard]] std::vector<change> by_rows() const {
+        if (!is_choice_ || sum_ > capacity_) return {};
+        constexpr std::uint64_t most_rows = 64;
+        std::vector<change> found;
+        for (std::size_t k = 0; k != std::min(tried_, live_.size()) && found.size() != most_changes; ++k) {
+            const std::size_t buffer = live_[k];
+            const std::uint64_t size = given_.buffers[buffer].size;
+            std::uint64_t rows = std::min(most_rows, size);
+            while (rows > 1 && size % rows != 0) --rows;
+            input changed = given_;
+            changed.row_counts.resize(given_.buffers.size(), 1);
+            if (rows < 2 || changed.row_counts[buffer] > 1) continue;
+            changed.row_counts[buffer] = rows;
+            if (!fits(changed)) continue;
+            found.push_back({"rows",
+                             {buffer},
+                             0,
+                             0,
+                             size / rows,
+                             given_.names[buffer] + " may lie in two memories, divided into rows of " +
+                                 bytes(size / rows) + " bytes"});
+        }
+        return found;
     }
 
     /// Removes the steps of a gap from the lifetime of a buffer.
@@ -266,18 +304,19 @@ private:
         const std::uint64_t excess = sum_ > capacity_ ? sum_ - capacity_ : 1;
         for (std::size_t i = 0; i != std::min(tried_, live_.size()) && found.size() != most_changes; ++i) {
             const std::size_t buffer = live_[i];
-            const std::uint64_t size = given_.buffers[buffer].size;
+            const std::uint64_t size = given_.buffers[buffer].size, unit = row_of(buffer), units = size / unit;
             if (size <= excess) break;
-            std::uint64_t fewer = excess, too_few = excess - 1;
-            while (fewer < size && !fits_smaller(buffer, size - fewer)) {
+            std::uint64_t fewer = (excess - 1) / unit + 1, too_few = fewer - 1;  // in units
+            while (fewer < units && !fits_smaller(buffer, size - fewer * unit)) {
                 too_few = fewer;
-                fewer = fewer > size / 4 ? size : 4 * fewer;
+                fewer = fewer > units / 4 ? units : 4 * fewer;
             }
-            if (fewer >= size) continue;
+            if (fewer >= units) continue;
             for (int turn = 0; turn != 6 && too_few + 1 < fewer; ++turn) {
                 const std::uint64_t middle = too_few + (fewer - too_few) / 2;
-                (fits_smaller(buffer, size - middle) ? fewer : too_few) = middle;
+                (fits_smaller(buffer, size - middle * unit) ? fewer : too_few) = middle;
             }
+            fewer *= unit;
             found.push_back({"smaller",
                              {buffer},
                              0,
@@ -292,8 +331,17 @@ private:
     }
     [[nodiscard]] bool fits_smaller(std::size_t buffer, std::uint64_t size) const {
         input changed = given_;
+        if (is_divisible(buffer)) changed.row_counts[buffer] = size / row_of(buffer);
         changed.buffers[buffer].size = size;
         return fits(changed);
+    }
+    [[nodiscard]] bool is_divisible(std::size_t buffer) const {
+        return is_choice_ && !given_.row_counts.empty() && given_.row_counts[buffer] > 1 &&
+               given_.buffers[buffer].size != 0;
+    }
+    /// Returns the bytes of a row of a buffer that may be divided; otherwise 1.
+    [[nodiscard]] std::uint64_t row_of(std::size_t buffer) const {
+        return is_divisible(buffer) ? given_.buffers[buffer].size / given_.row_counts[buffer] : 1;
     }
 
     /// Pages need no contiguous bytes.

@@ -74,12 +74,14 @@ struct input {
     std::vector<symbol_range> symbols;        // of the sizes; buffers then have their size for the largest values
     std::vector<allot::symbolic_size> sizes;  // by buffer, if there are symbols
 
-    std::size_t windows = 0;  // that many of the last buffers are parts of others: the bytes in use during a gap
+    std::size_t windows = 0;  // that many buffers before those of `part_of` are the bytes of others in use during a gap
+    std::vector<std::size_t> part_of;  // the last buffers are second parts of these, which a plan divided by rows
 
     std::optional<std::vector<std::size_t>> paged;  // buffers that may lie in pages; by default, all
     std::vector<std::string> named_memories;        // names of memories that buffers are restricted to
     std::vector<std::uint64_t> allowed;             // by buffer: bit i is named_memories[i], or every_memory
     std::vector<std::uint64_t> uses;                // by buffer: factor of its cost; empty: one each
+    std::vector<std::uint64_t> row_counts;          // by buffer: rows among which it may be divided; empty: none is
     std::vector<allot::plan_access> accesses;       // if known
     std::optional<step_times> times;                // if --moves looks for the least time
     std::optional<std::uint64_t> own_peak;          // bytes of the plan in the file
@@ -96,9 +98,22 @@ struct input {
     std::vector<memory> memories{{"memory"}};
     bool chooses = false;  // the plan chooses among the memories; otherwise, memory_of is final
 
-    /// Whether a buffer is one of the file.
-    [[nodiscard]] bool is_real(std::size_t buffer) const { return buffer < buffers.size() - windows; }
+    /// Whether a buffer is one of the file, or the second part of one.
+    [[nodiscard]] bool is_real(std::size_t buffer) const {
+        const std::size_t parts = buffers.size() - part_of.size();
+        return buffer < parts - windows || buffer >= parts;
+    }
+    /// Returns the buffer of the file that a buffer is, or is a part of.
+    [[nodiscard]] std::size_t whole_of(std::size_t buffer) const {
+        const std::size_t parts = buffers.size() - part_of.size();
+        return buffer < parts ? buffer : part_of[buffer - parts];
+    }
 };
+
+/// Whether some buffer may be divided by rows.
+[[nodiscard]] inline bool has_rows(const input& given) {
+    return std::any_of(given.row_counts.begin(), given.row_counts.end(), [](std::uint64_t rows) { return rows > 1; });
+}
 
 /// The place in a file that a message names.
 struct place {
@@ -175,6 +190,14 @@ public:
             where.refuse("the offset " + std::to_string(offset) + " is not a multiple of the alignment " +
                          std::to_string(of.align));
         made.fixed.push_back({buffer, offset});
+    }
+    /// Returns the number of rows of a buffer, if they divide its size.
+    std::uint64_t rows_of(std::size_t buffer, std::uint64_t rows) const {
+        if (rows == 0) where.refuse("a buffer has 1 row or more, not 0");
+        if (made.buffers[buffer].size % rows != 0)
+            where.refuse("the size " + std::to_string(made.buffers[buffer].size) + " is not a multiple of the " +
+                         std::to_string(rows) + " rows");
+        return rows;
     }
     /// Adds a size with symbols. Returns its bytes for the largest values.
     std::uint64_t add_size(const allot::symbolic_size& size) {

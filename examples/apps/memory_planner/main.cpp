@@ -41,6 +41,9 @@ output is a table of their plans, and with --json a line for each.
   --moves                with several memories: a buffer may move to another memory and back, which costs copies; --out has a
                          row for each piece of its life. If the file states the durations of the steps, copies run
                          beside the steps, and the plan has the least time
+  --row BYTES            with several memories: a buffer whose size is a multiple of BYTES may be divided into rows of them:
+                         the first ones lie in one memory, the others in a later one. A table states the number of rows of
+                         each buffer in the column "rows" instead. --out has a row for each part
   --symbol NAME:LEAST:MOST   a symbol of the sizes of a table, and its values, such as in 4*batch*length + 64: the plan is
                          valid for all of them
   --order                of a network: run the operators in an order with few live bytes

@@ -29,29 +29,13 @@ namespace planner {
 [[nodiscard]] inline std::uint64_t cost_of(const allot::moves_plan& plan) { return plan.cost; }
 [[nodiscard]] inline std::uint64_t cost_of(const allot::timed_plan& plan) { return plan.elapsed; }
 
-/// Plans with `plan(options, watch)`: once, or with more and more effort until `watch` returns true.
-template <class Plan, class Watch>
-[[nodiscard]] auto plan_with_effort(const input& given, Plan plan, bool until_stopped, Watch watch) {
-    allot::memories_options options;
-    auto best = plan(options, [&](allot::memories_progress now) { return watch(0, {now.cost, now.bound}); });
-    if (!best) refuse(given, best.error());
-    constexpr std::uint64_t most_effort = std::uint64_t{1} << 60;
-    while (until_stopped && best->status != allot::plan_status::optimal && options.effort < most_effort &&
-           !watch(0, {cost_of(*best), best->bound})) {
-        options.effort *= 4;
-        auto next = plan(options, [&](allot::memories_progress now) {
-            return watch(0, {std::min(now.unplaced == 0 ? now.cost : cost_of(*best), cost_of(*best)), best->bound});
-        });
-        if (!next) break;
-        if (next->unplaced < best->unplaced || (next->unplaced == best->unplaced && cost_of(*next) < cost_of(*best)))
-            best = std::move(next);
-    }
-    if (best->unplaced != 0)
-        throw no_room{given.path + ": " + to_string(best->status) + ": " + std::to_string(best->unplaced) + " of " +
+/// Throws an error if a plan has unplaced buffers.
+template <class Plan>
+void require_room(const input& given, const Plan& plan) {
+    if (plan.unplaced != 0)
+        throw no_room{given.path + ": " + to_string(plan.status) + ": " + std::to_string(plan.unplaced) + " of " +
                       std::to_string(given.buffers.size()) + " buffers do not fit these memories, even with moves"};
-    return *std::move(best);
 }
-
 inline void check_moves(const input& given, const allot::moves_violation& found) {
     if (found.kind != allot::moves_violation_kind::none)
         throw std::logic_error{given.path + ": the validator found a mistake in the plan: " + found.what() + ": " +
@@ -95,6 +79,7 @@ template <class Watch>
     if (given.has_branches) throw input_error{given.path + ": --moves does not support branches and loops"};
     if (!given.revivals.empty() || !given.fixed.empty() || !given.together.empty() || !given.apart.empty())
         throw input_error{given.path + ": --moves does not support gaps, fixed offsets and pairs of buffers"};
+    if (has_rows(given)) throw input_error{given.path + ": --moves does not divide buffers by rows"};
     const std::vector<allot::plan_memory> memories = costs_of(given.memories);
     const std::vector<allot::plan_access> accesses = accesses_of(given);
     const allot::moves_problem problem{{.buffers = {.buffers = given.buffers},
@@ -107,7 +92,9 @@ template <class Watch>
         const auto make = [&](const allot::memories_options& options, auto watched) {
             return allot::plan_timed(timed, options, watched);
         };
-        const allot::timed_plan plan = plan_with_effort(given, make, until_stopped, watch);
+        const allot::timed_plan plan =
+            plan_with_effort(given, make, [](const auto& each) { return cost_of(each); }, until_stopped, watch);
+        require_room(given, plan);
         check_moves(given, allot::validate_timed(timed, plan));
         outcome made = outcome_of(given, plan);
         made.moves->timed_copies = plan.copies;
@@ -118,7 +105,9 @@ template <class Watch>
     const auto make = [&](const allot::memories_options& options, auto watched) {
         return allot::plan_moves(problem, options, watched);
     };
-    const allot::moves_plan plan = plan_with_effort(given, make, until_stopped, watch);
+    const allot::moves_plan plan =
+        plan_with_effort(given, make, [](const auto& each) { return cost_of(each); }, until_stopped, watch);
+    require_room(given, plan);
     check_moves(given, allot::validate_moves(problem, plan));
     outcome made = outcome_of(given, plan);
     made.moves->copies = plan.copies;

@@ -20,9 +20,9 @@ namespace planner {
 
 struct options {
     std::string file, out, svg, html, certificate;
-    std::vector<std::string> files;                // file is the first of them
-    std::optional<std::uint64_t> capacity, pages;  // of the memory; of a page
-    std::uint64_t align = 1;                       // of each buffer, at least
+    std::vector<std::string> files;                     // file is the first of them
+    std::optional<std::uint64_t> capacity, pages, row;  // bytes: of the memory; of a page; of a row
+    std::uint64_t align = 1;                            // of each buffer, at least
     std::vector<memory> memories;
     std::vector<symbol_range> symbols;
     std::vector<std::string> strided;        // operators whose tensors may have rows that are apart, in lower case
@@ -126,6 +126,9 @@ using demo::usage_error;
         } else if (given.is("--pages")) {
             chosen.pages = bytes_of(given.value());
             if (*chosen.pages == 0) throw usage_error{"a page must have at least one byte"};
+        } else if (given.is("--row")) {
+            chosen.row = bytes_of(given.value());
+            if (*chosen.row == 0) throw usage_error{"a row must have at least one byte"};
         } else if (given.is("--memory")) {
             const memory fresh = memory_of(given.value());
             for (const memory& other : chosen.memories)
@@ -176,6 +179,8 @@ using demo::usage_error;
     if (!chosen.strided.empty() && !chosen.in_place) throw usage_error{"--strided needs --in-place"};
     if (chosen.plans_graph() && (chosen.pages || chosen.moves))
         throw usage_error{"--order, --in-place and --recompute cannot be given with --pages or --moves"};
+    if (chosen.row && (chosen.plans_graph() || chosen.pages || chosen.moves || !chosen.symbols.empty()))
+        throw usage_error{"--row cannot be given with --order, --in-place, --recompute, --pages, --moves or --symbol"};
     if (chosen.plans_graph() && !chosen.symbols.empty())
         throw usage_error{"--order, --in-place and --recompute cannot be given with --symbol"};
     if (chosen.out.ends_with(".network") && !chosen.plans_graph())

@@ -75,8 +75,8 @@ private:
                "class=\"critical-step\"><tr><th>buffer</th><th>bytes</th><th>share</th><th>offset</th><th>steps</th></"
                "tr>\n";
         for (const auto& [i, each] : live)
-            out << "<tr data-buffer=\"" << i << "\"><td>" << demo::escaped(given_.names[i]) << "</td><td>"
-                << bytes(given_.buffers[i].size) << "</td><td>"
+            out << "<tr data-buffer=\"" << given_.whole_of(i) << "\"><td>" << demo::escaped(given_.names[i])
+                << "</td><td>" << bytes(given_.buffers[i].size) << "</td><td>"
                 << demo::fixed(
                        sum == 0 ? 0 : 100 * static_cast<double>(given_.buffers[i].size) / static_cast<double>(sum), 1)
                 << " %</td><td>" << (made_.is_paged(i) ? "pages" : bytes(made_.offsets[i])) << "</td><td>" << each.from

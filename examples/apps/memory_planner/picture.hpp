@@ -182,8 +182,9 @@ private:
             << "</title></path>\n";
         tag(out, given_.names[buffer], begin, highest_low, wide, highest);
     }
-    [[nodiscard]] static std::string kind_of(std::size_t buffer, double wide, double high) {
-        return "c" + std::to_string(buffer % tints) + (high > 2.5 && wide > 2.5 ? " outlined" : "");
+    /// Parts of one buffer have one color.
+    [[nodiscard]] std::string kind_of(std::size_t buffer, double wide, double high) const {
+        return "c" + std::to_string(given_.whole_of(buffer) % tints) + (high > 2.5 && wide > 2.5 ? " outlined" : "");
     }
     [[nodiscard]] std::string title_of(std::size_t buffer, allot::lifetime live, const std::string& where) const {
         return given_.names[buffer] + ": " + where + ", steps " + std::to_string(live.from) + " to " +
@@ -196,7 +197,7 @@ private:
 
     /// Returns the number of a buffer, as an attribute after the class.
     [[nodiscard]] std::string number_of(std::size_t buffer) const {
-        return for_page_ ? "\" data-buffer=\"" + std::to_string(buffer) : "";
+        return for_page_ ? "\" data-buffer=\"" + std::to_string(given_.whole_of(buffer)) : "";
     }
     static void rectangle(std::ostream& out, const std::string& kind, double x, double y, double wide, double high,
                           const std::string& title) {

@@ -54,14 +54,21 @@ struct moved_buffers {
     std::optional<std::uint64_t> waited{};          // of a plan for the least time: the time that steps wait for copies
 };
 
+/// A plan in which buffers are divided by rows.
+struct divided_buffers {
+    std::vector<std::string> names{};           // of the buffers in `input::part_of`
+    std::optional<std::uint64_t> whole_cost{};  // of the plan with whole buffers, if it places all
+};
+
 struct outcome {
     std::vector<planned_memory> memories;  // as in the input
     std::vector<std::uint64_t> offsets;    // by buffer; empty if all are in pages
     std::optional<paged_plan> pages{};
-    std::uint64_t spilled = 0;             // bytes that do not fit the first of several memories
-    std::optional<spread_cost> cost{};     // if set, a memory's bound is that of its chosen buffers
-    std::vector<std::size_t> at_once{};    // of several queues: buffers that need bytes at the same time
-    std::optional<moved_buffers> moves{};  // if set, all other members refer to pieces of buffers
+    std::uint64_t spilled = 0;                 // bytes that do not fit the first of several memories
+    std::optional<spread_cost> cost{};         // if set, a memory's bound is that of its chosen buffers
+    std::vector<std::size_t> at_once{};        // of several queues: buffers that need bytes at the same time
+    std::optional<moved_buffers> moves{};      // if set, all other members refer to pieces of buffers
+    std::optional<divided_buffers> divided{};  // if set, all other members refer to parts of buffers
     double seconds = 0;
 
     [[nodiscard]] bool is_paged(std::size_t buffer) const {
@@ -214,6 +221,22 @@ struct no_room : std::runtime_error {
         made.push_back({.capacity = each.capacity, .cost = each.cost.value_or(made.size())});
     return made;
 }
+/// Returns the problem of a choice among memories. It has views of the input and of `memories`.
+[[nodiscard]] inline allot::memories_problem choice_in(const input& given,
+                                                       std::span<const allot::plan_memory> memories) {
+    return {{given.buffers, given.revivals, given.fixed, given.together, given.apart},
+            memories,
+            given.uses,
+            given.allowed,
+            given.separate};
+}
+[[noreturn]] inline void refuse_without_room(const input& given, const allot::memories_summary& plan,
+                                             const char* how = "") {
+    throw no_room{given.path + ": " + to_string(plan.status) + ": " + std::to_string(plan.unplaced) + " of " +
+                      std::to_string(given.buffers.size()) + " buffers do not fit these memories" + how +
+                      "; the most bytes are live at step " + std::to_string(plan.step),
+                  plan.step};
+}
 inline void add_memories(outcome& made, const input& given, allot::plan_status status,
                          const std::vector<allot::memory_needs>& needs) {
     for (std::size_t m = 0; m != given.memories.size(); ++m) {
@@ -229,26 +252,41 @@ inline void add_memories(outcome& made, const input& given, allot::plan_status s
     }
 }
 
+/// Plans with `plan(options, watch)`: once, or with more and more effort until `watch` returns true. `cost_of(plan)` is
+/// the cost of a plan.
+template <class Plan, class Cost, class Watch>
+[[nodiscard]] auto plan_with_effort(const input& given, Plan plan, Cost cost_of, bool until_stopped, Watch watch) {
+    allot::memories_options options;
+    auto best = plan(options, [&](allot::memories_progress now) { return watch(0, {now.cost, now.bound}); });
+    if (!best) refuse(given, best.error());
+    constexpr std::uint64_t most_effort = std::uint64_t{1} << 60;
+    while (until_stopped && best->status != allot::plan_status::optimal && options.effort < most_effort &&
+           !watch(0, {cost_of(*best), best->bound})) {
+        options.effort *= 4;
+        auto next = plan(options, [&](allot::memories_progress now) {
+            return watch(0, {std::min(now.unplaced == 0 ? now.cost : cost_of(*best), cost_of(*best)), best->bound});
+        });
+        if (!next) break;
+        if (next->unplaced < best->unplaced || (next->unplaced == best->unplaced && cost_of(*next) < cost_of(*best)))
+            best = std::move(next);
+    }
+    return *std::move(best);
+}
+
 /// Chooses a memory and an offset for every buffer of an input, with a low total cost of spilled bytes.
 /// `watch(memory, allot::plan_progress)` receives costs, and ends the work by returning true.
 template <class Watch>
 [[nodiscard]] outcome spread(input& given, bool until_stopped, Watch watch) {
     const std::vector<allot::plan_memory> memories = costs_of(given.memories);
-    const allot::plan_problem buffers{given.buffers, given.revivals, given.fixed, given.together, given.apart};
     allot::memories_options options;
     if (until_stopped) options.effort = std::uint64_t{1} << 60;
-    const allot::memories_problem problem{buffers, memories, given.uses, given.allowed, given.separate};
+    const allot::memories_problem problem = choice_in(given, memories);
     const auto plan = allot::plan_memories(
         problem, options, [&](allot::memories_progress now) { return watch(0, {now.cost, now.bound}); });
     if (!plan) refuse(given, plan.error());
     if (const auto found = allot::validate_memories(problem, *plan); found.kind != allot::memories_violation_kind::none)
         throw std::logic_error{given.path + ": the validator found a mistake in the plan: " + found.what()};
-    if (plan->unplaced != 0)
-        throw no_room{given.path + ": " + to_string(plan->status) + ": " + std::to_string(plan->unplaced) + " of " +
-                          std::to_string(given.buffers.size()) +
-                          " buffers do not fit these memories; the most bytes are live at step " +
-                          std::to_string(plan->step),
-                      plan->step};
+    if (plan->unplaced != 0) refuse_without_room(given, *plan);
     outcome made;
     made.spilled = plan->spilled;
     made.cost = spread_cost{plan->cost, plan->bound};

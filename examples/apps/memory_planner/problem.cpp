@@ -90,7 +90,7 @@ private:
 
     void add_buffer(const json& of) {
         if (made_.submitted) only(of, {"id", "size", "alignment"});
-        else only(of, {"id", "size", "alignment", "live", "memories", "offset", "uses", "paged"});
+        else only(of, {"id", "size", "alignment", "live", "memories", "offset", "uses", "paged", "rows"});
         const std::string id = name_in(of, "id");
         if (!buffers_.emplace(id, made_.buffers.size()).second) refuse("the buffer \"" + id + "\" is given twice");
         const std::vector<allot::lifetime> lives = made_.submitted ? std::vector{allot::lifetime{0, 1}} : lives_of(of);
@@ -103,6 +103,8 @@ private:
         if (of.contains("offset")) out_.fix(index, number(of, "offset"));
         made_.uses.push_back(of.contains("uses") ? number(of, "uses") : 1);
         made_.allowed.push_back(allowed_in(of));
+        if (of.contains("rows") && !made_.symbols.empty()) refuse("\"rows\" cannot be used with \"symbols\"");
+        made_.row_counts.push_back(out_.rows_of(index, of.contains("rows") ? number(of, "rows") : 1));
         if (!of.contains("paged")) return;
         if (!made_.paged) made_.paged.emplace();
         if (member(of, "paged", json::value_t::boolean).get<bool>()) made_.paged->push_back(index);

@@ -51,12 +51,15 @@ namespace planner {
 }
 /// Returns the number of buffers in all memories.
 [[nodiscard]] inline std::size_t buffers_in(const input& given, const outcome& made) {
-    return made.moves ? made.moves->pieces.back().buffer + 1 : given.buffers.size() - given.windows;
+    return made.moves ? made.moves->pieces.back().buffer + 1
+                      : given.buffers.size() - given.windows - given.part_of.size();
 }
-/// Returns the numbers of buffers and of their pieces as text.
+/// Returns the numbers of buffers and of their pieces or parts as text.
 [[nodiscard]] inline std::string count_of(const input& given, const outcome& made) {
     return std::to_string(buffers_in(given, made)) + " buffers" +
-           (made.moves ? " in " + std::to_string(made.moves->pieces.size()) + " pieces" : "");
+           (made.moves               ? " in " + std::to_string(made.moves->pieces.size()) + " pieces"
+            : !given.part_of.empty() ? " in " + std::to_string(given.buffers.size() - given.windows) + " parts"
+                                     : "");
 }
 
 /// Returns peak, bound and capacity as text. Omits the bound if the plan chose the buffers of the memory.
@@ -70,7 +73,7 @@ inline void write_line(std::ostream& out, const input& given, const outcome& mad
     out << given.path << ": " << to_string(made.status()) << ": " << count_of(given, made);
     for (std::size_t m = 0; m != given.memories.size(); ++m) {
         const allot::plan_summary& plan = made.memories[m].plan;
-        out << (m != 0 || made.moves ? "; " : " in ");
+        out << (m != 0 || made.moves || made.divided ? "; " : " in ");
         if (given.memories.size() > 1) out << given.memories[m].name << ": ";
         out << sizes_of(given.memories[m], plan, made.cost.has_value());
         if (plan.status == allot::plan_status::infeasible)
@@ -88,6 +91,9 @@ inline void write_line(std::ostream& out, const input& given, const outcome& mad
         out << (is_timed ? "; ticks " : "; cost ") << bytes(made.cost->cost) << ", lower bound "
             << bytes(made.cost->bound) << gap_text(made.cost->cost, made.cost->bound);
     if (made.moves) out << "; without moves " << bytes(made.moves->whole_cost);
+    if (made.divided)
+        out << (made.divided->whole_cost ? "; with whole buffers " + bytes(*made.divided->whole_cost)
+                                         : "; whole buffers do not fit");
     if (given.given_bound)
         out << "; the given order without shared bytes needs " << bytes(*given.given_bound) << " bytes";
     if (given.order_bound) out << "; every order needs " << bytes(*given.order_bound) << " bytes or more";
@@ -129,6 +135,25 @@ void write_json(std::ostream& out, const input& given, const outcome& made, More
             out << (&each == made.moves->copies.data() ? "" : ", ") << "{\"step\": " << each.step
                 << ", \"after\": " << (each.after ? "true" : "false") << ", \"from\": " << each.from
                 << ", \"to\": " << each.to << ", \"bytes\": " << each.size << "}";
+        out << "]";
+    }
+    if (made.divided) {
+        out << ", \"cost_of_whole_buffers\": ";
+        if (made.divided->whole_cost) out << *made.divided->whole_cost;
+        else out << "null";
+        out << ", \"divided\": [";
+        for (std::size_t k = 0; k != given.part_of.size(); ++k) {
+            out << (k == 0 ? "" : ", ") << "{\"buffer\": " << demo::quoted(made.divided->names[k]) << ", \"parts\": [";
+            const auto part = [&](std::size_t i) {
+                out << "{\"rows\": " << given.row_counts[i]
+                    << ", \"memory\": " << demo::quoted(given.memories[given.memory_of[i]].name)
+                    << ", \"offset\": " << made.offsets[i] << ", \"bytes\": " << given.buffers[i].size << "}";
+            };
+            part(given.part_of[k]);
+            out << ", ";
+            part(given.buffers.size() - given.part_of.size() + k);
+            out << "]}";
+        }
         out << "]";
     }
     if (given.own_peak) out << ", \"own_peak\": " << *given.own_peak;

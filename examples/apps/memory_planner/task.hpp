@@ -4,6 +4,7 @@
 //     options ──► apply: memories, alignment ──► plan_chosen: one of the planners ──► mistake_of: its validator
 #pragma once
 
+#include "dividing.hpp"
 #include "moving.hpp"
 #include "options.hpp"
 #include "paging.hpp"
@@ -40,7 +41,18 @@ inline void resolve_names(input& given) {
     }
 }
 
-/// Applies the memories and the alignment of the options.
+/// Lets buffers be divided into rows of some bytes, if these divide their size.
+inline void set_rows(input& given, std::uint64_t row) {
+    if (has_rows(given)) throw usage_error{given.path + " states rows of buffers; --row is for files without them"};
+    if (given.memories.size() < 2) throw usage_error{"--row needs several memories; give --memory for each"};
+    if (!is_spread(given))
+        throw usage_error{given.path + " assigns buffers to memories itself; --row cannot be used with it"};
+    given.row_counts.clear();
+    for (const allot::plan_buffer& each : given.buffers)
+        given.row_counts.push_back(each.size % row == 0 ? std::max<std::uint64_t>(each.size / row, 1) : 1);
+}
+
+/// Applies the memories, the alignment and the rows of the options.
 inline void apply(const options& chosen, input& given) {
     for (allot::plan_buffer& buffer : given.buffers) buffer.align = std::max(buffer.align, chosen.align);
     if (chosen.capacity) {
@@ -63,6 +75,7 @@ inline void apply(const options& chosen, input& given) {
         }
     }
     resolve_names(given);
+    if (chosen.row) set_rows(given, *chosen.row);
 }
 
 /// Plans an input to which the options were applied. With a budget, it plans until `watch(memory,
@@ -82,7 +95,8 @@ template <class Watch>
         throw usage_error{given.path + " has buffers in different memories; give --memory for each"};
     if (chosen.pages) return in_pages(given, *chosen.pages, until_stopped, watch);
     if (!is_spread(given)) return plan_input(given, until_stopped, watch);
-    return chosen.moves ? spread_with_moves(given, until_stopped, watch) : spread(given, until_stopped, watch);
+    if (chosen.moves) return spread_with_moves(given, until_stopped, watch);
+    return has_rows(given) ? spread_by_rows(given, until_stopped, watch) : spread(given, until_stopped, watch);
 }
 
 /// Returns the mistake in the plan as a sentence; empty if it is valid.

@@ -50,6 +50,7 @@ struct rows_plan : memories_plan {
     std::vector<row_split> splits;  ///< The divided buffers, in the order of buffers.
     /// Cost of the plan without divided buffers. Its unplaced buffers do not count, even if this plan places them.
     std::uint64_t whole_cost = 0;
+    std::uint64_t whole_unplaced = 0;  ///< Number of unplaced buffers of that plan.
 };
 
 namespace detail {

@@ -35,6 +35,7 @@ public:
         if (!whole) return whole.error();
         static_cast<memories_plan&>(best_) = *whole;
         best_.whole_cost = whole->cost;
+        best_.whole_unplaced = whole->unplaced;
         if (!any) return {};
         best_.bound = bound();
         best_.which = unholdable();
@@ -282,6 +283,7 @@ private:
         rows_plan made;
         static_cast<memories_summary&>(made) = best_;
         made.whole_cost = best_.whole_cost;
+        made.whole_unplaced = best_.whole_unplaced;
         made.cost = made.spilled = made.unplaced = 0;
         made.places = first;
         made.needs.resize(memories().size());
