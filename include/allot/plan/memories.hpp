@@ -14,13 +14,13 @@
 //              │    b    │       │
 //              └─────────┴───────┴──► time
 //
-// Quality: `bound` is a proved lower bound on the cost. It treats the first memories as one, and ignores offsets: a
-// choice of buffers counts if no step has more bytes than fit. With an effort of at least 1000 and up to
-// `search_at_most` buffers, no buffer is split between memories; otherwise they may share its bytes. For networks, the
-// bound usually is the least cost. The status is `optimal` only if the cost equals the bound. The planner minimizes the
-// number of unplaced buffers first, and the cost second. For this choice, buffers that are together count as one.
-// Of buffers that must all be in different memories, the bound counts those that exceed the number of the first
-// memories.
+// Quality: `bound` is a proved lower bound on the cost of all buffers, or of the placed ones if not all can have a
+// place. It treats the first memories as one, and ignores offsets: a choice of buffers counts if no step has more bytes
+// than fit. With an effort of at least 1000 and up to `search_at_most` buffers, no buffer is split between memories;
+// otherwise they may share its bytes. For networks, the bound usually is the least cost. The status is `optimal` only
+// if the cost equals the bound. The planner minimizes the number of unplaced buffers first, and the cost second. For
+// this choice, buffers that are together count as one. Of buffers that must all be in different memories, the bound
+// counts those that exceed the number of the first memories.
 //
 // Exhaustive choice: the planner tries each choice of memories if there are at most 64 buffers, each fits
 // an allowed memory, and the number of choices is at most half of the effort and at most 75,000. The result is then
@@ -112,6 +112,7 @@ template <class Watch = unwatched>
         made.status = made.which != all || planner.is_crowded(made.step) || planner.is_impossible()
                           ? plan_status::infeasible
                           : plan_status::out_of_budget;
+    if (made.status == plan_status::infeasible) made.bound = planner.bound_of_placed();
     return made;
 }
 

@@ -85,9 +85,11 @@ struct memory_needs {
 struct memories_summary {
     plan_status status = plan_status::optimal;  ///< Quality of the plan.
     std::uint64_t cost = 0;                     ///< Sum of the costs of all placed buffers.
-    std::uint64_t bound = 0;                    ///< Lower bound on the cost of every plan.
-    std::uint64_t spilled = 0;                  ///< Bytes of buffers that live in a memory other than the first.
-    std::uint64_t unplaced = 0;                 ///< Number of unplaced buffers.
+    /// Lower bound on the cost of every plan that places all buffers. If the status is `infeasible`: of every plan that
+    /// places the same buffers.
+    std::uint64_t bound = 0;
+    std::uint64_t spilled = 0;   ///< Bytes of buffers that live in a memory other than the first.
+    std::uint64_t unplaced = 0;  ///< Number of unplaced buffers.
     /// The first buffer that fits none of its allowed memories, or none of those that `separate` leaves to it: its
     /// partners may have no other memory. If there is no such buffer, the number of buffers. In that case, an
     /// infeasible plan has one of these causes: the bytes that live at `step` exceed all memories together, or the one

@@ -19,7 +19,8 @@
 //
 // Quality: the plan never has more unplaced buffers than that of `plan_memories` with the same options, and with the
 // same number it never costs more. `bound` is a proved lower bound on the cost: it ignores offsets, and lets any number
-// of memories share the bytes of a buffer. `optimal` and `infeasible` are proofs. The result is deterministic.
+// of memories share the bytes of a buffer. If the plan is `infeasible`, it counts only placed buffers. `optimal` and
+// `infeasible` are proofs. The result is deterministic.
 //
 // When to use: kernels accept a tensor in two pieces, such as rows in VTCM and rows in DDR.
 // When not to use: kernels need whole buffers (memories.hpp), or each row has a pointer of its own (pages.hpp).

@@ -354,6 +354,7 @@ std::string false_claim(const owner& given, std::uint64_t effort, every_plan& pl
     }
     if (made->status == plan_status::infeasible) {
         if (least) return "infeasible";
+        if (made->bound > made->cost) return "bound above the cost of the placed buffers";
         ++seen.proved;
         if (made->which > given.buffers.buffers.size()) return "which";
         if (made->which == given.buffers.buffers.size()) return {};

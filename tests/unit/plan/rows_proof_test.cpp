@@ -236,6 +236,7 @@ std::string false_claim(const owner& given, std::uint64_t effort, counts& seen) 
     }
     if (made->status == plan_status::infeasible) {
         ++seen.proved;
+        if (made->bound > made->cost) return "bound above the cost of the placed buffers";
         return least ? "infeasible" : "";
     }
     ++seen.unknown;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // crowded_steps: proof that not all buffers can have a memory, from the bytes that live at one step.
 //
-//     all memories        ██████████████      Each buffer counts with its size rounded up to its alignment, because no
-//     live at the step    ███████████████▒    buffer may be split between memories. The same holds for one memory and
-//                                             the buffers that no other may hold, and for the buffers of at least an
-//                                             alignment.
+//     all memories        ██████████████      Each buffer counts with its size rounded up to its alignment, because it
+//     live at the step    ███████████████▒    begins at a multiple of it. So does each part of a divided buffer. The
+//                                             same holds for one memory and the buffers that no other may hold, and for
+//                                             the buffers of at least an alignment.
 //
 // Complexity: O(n log n) for each alignment and memory. Memory: 12 bytes a lifetime, of the caller.
 // Not synchronized.
@@ -20,6 +20,9 @@ namespace detail {
 
 class crowded_steps {
 public:
+    [[nodiscard]] static constexpr plan_space space(const plan_problem& problem) noexcept {
+        return {.u32 = 3 * most_lives(problem)};
+    }
     /// `allowed` has the possible memories of each buffer, as bits. Precondition: `problem` has no `together`.
     constexpr crowded_steps(const plan_problem& problem, const plan_sizes& sizes, std::span<const plan_memory> memories,
                             const std::uint64_t* allowed, plan_workspace scratch) noexcept

@@ -84,6 +84,8 @@ public:
     [[nodiscard]] constexpr prices& price() noexcept { return price_; }
     [[nodiscard]] constexpr const separation& separate() const noexcept { return separate_; }
 
+    /// Removes all memories of a buffer, so that it has no cost.
+    constexpr void exclude(std::size_t i) noexcept { allowed_[i] = 0; }
     /// Returns the first of the given buffers that fits no allowed memory, or the number of buffers.
     [[nodiscard]] constexpr std::size_t unholdable() const noexcept {
         for (std::size_t given = 0; given != given_->buffers.buffers.size(); ++given)

@@ -62,6 +62,13 @@ public:
     }
     /// Returns a lower bound on the cost of every plan.
     [[nodiscard]] constexpr std::uint64_t bound() noexcept { return bounded().run(workspace_); }
+    /// Returns a lower bound on the cost of every plan that places the buffers of the best plan. No other function may
+    /// follow.
+    [[nodiscard]] constexpr std::uint64_t bound_of_placed() noexcept {
+        for (std::size_t i = 0; i != count_; ++i)
+            if (best_memory_[i] == memory_place::nowhere) facts_.exclude(i);
+        return bound();
+    }
     /// Returns whether the live bytes of one step prove that not all buffers can have a memory, and stores that step.
     [[nodiscard]] constexpr bool is_crowded(std::int64_t& step) const noexcept {
         return facts_.is_crowded(step, workspace_);

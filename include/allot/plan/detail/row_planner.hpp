@@ -10,6 +10,8 @@
 // Complexity: see rows.hpp. Memory: on the heap. Thread safety: not synchronized.
 #pragma once
 
+#include <allot/plan/detail/crowded_steps.hpp>
+#include <allot/plan/detail/merge.hpp>
 #include <allot/plan/detail/row_fill.hpp>
 #include <allot/plan/memories.hpp>
 #include <allot/plan/rows_problem.hpp>
@@ -37,13 +39,14 @@ public:
         best_.whole_cost = whole->cost;
         best_.whole_unplaced = whole->unplaced;
         if (!any) return {};
-        best_.bound = bound();
+        best_.bound = bound(false);
         best_.which = unholdable();
         if (!is_done()) improve(*whole, false);
         if (!is_done()) improve(*whole, true);
         if (best_.unplaced == 0)
             best_.status = best_.cost <= best_.bound ? plan_status::optimal : plan_status::feasible;
         else best_.status = is_impossible() ? plan_status::infeasible : plan_status::out_of_budget;
+        if (best_.status == plan_status::infeasible) best_.bound = bound(true);
         return {};
     }
     [[nodiscard]] rows_plan& best() noexcept { return best_; }
@@ -95,14 +98,15 @@ private:
 
     // ---- proofs ----------------------------------------------------------------------------------------------------
 
-    /// Returns a lower bound on the cost. Of a buffer that exceeds a memory, only the bytes that fit all of its
-    /// memories compete for room. The others cost what the cheapest memories charge.
-    [[nodiscard]] std::uint64_t bound() const {
+    /// Returns a lower bound on the cost of all buffers, or of the placed ones. Of a buffer that exceeds a memory, only
+    /// the bytes that fit all of its memories compete for room. The others cost what the cheapest memories charge.
+    [[nodiscard]] std::uint64_t bound(bool of_placed) const {
         std::vector<plan_buffer> some{buffers().begin(), buffers().end()};
         std::vector<std::uint64_t> allowed = allowed_;
         std::uint64_t more = 0;
         for (std::size_t i = 0; i != some.size(); ++i) {
-            if (all_[i].rows == 1) {
+            if (of_placed && best_.places[i].memory == memory_place::nowhere) some[i].size = 0;
+            if (all_[i].rows == 1 || some[i].size == 0) {
                 allowed[i] = given_.allowed.empty() ? ~std::uint64_t{0} : given_.allowed[i];
                 continue;
             }
@@ -137,7 +141,7 @@ private:
         return buffers().size();
     }
     /// Returns whether it is proved that not all buffers can have a place.
-    [[nodiscard]] bool is_impossible() const {
+    [[nodiscard]] bool is_impossible() {
         if (best_.which != buffers().size() || is_crowded()) return true;
         std::vector<plan_buffer> others{buffers().begin(), buffers().end()};
         for (std::size_t i = 0; i != others.size(); ++i)
@@ -147,33 +151,19 @@ private:
         const auto made = plan_memories(relaxed, with_effort(4));
         return made && made->status == plan_status::infeasible;
     }
-    /// Returns whether the bytes that live at one step exceed all memories.
-    [[nodiscard]] bool is_crowded() const {
-        std::uint64_t room = 0, sum = 0;
-        for (const plan_memory& each : memories())
-            if (!checked_add(room, each.capacity, room)) return false;
-        struct event {
-            std::int64_t step;
-            bool begins;
-            std::uint64_t size;
-        };
-        std::vector<event> events;
-        const auto add = [&](std::size_t i, lifetime live) {
-            events.push_back({live.from, true, buffers()[i].size});
-            events.push_back({live.until, false, buffers()[i].size});
-        };
-        std::vector<bool> counts(buffers().size(), true);  // buffers that are together share bytes
-        for (const plan_pair& each : given_.buffers.together) counts[each.second] = counts[each.first] = false;
-        for (std::size_t i = 0; i != buffers().size(); ++i)
-            if (counts[i]) add(i, buffers()[i].live);
-        for (const plan_revival& each : given_.buffers.revivals)
-            if (counts[each.buffer]) add(each.buffer, each.live);
-        std::sort(events.begin(), events.end(), [](const event& a, const event& b) {
-            return a.step != b.step ? a.step < b.step : a.begins < b.begins;
-        });
-        for (const event& each : events)
-            if ((sum = each.begins ? sum + each.size : sum - each.size) > room) return true;
-        return false;
+    /// Returns whether the bytes that live at one step exceed all memories, or the one memory that they must live in,
+    /// and stores that step.
+    [[nodiscard]] bool is_crowded() {
+        const plan_problem& given = given_.buffers;
+        plan_heap heap{merge_space(given) + plan_space{.u64 = buffers().size()} + crowded_steps::space(given)};
+        plan_workspace workspace = heap;
+        plan_sizes sizes;
+        const auto merged = merge_together(given, workspace, sizes);
+        if (!merged) return false;
+        std::uint64_t* const allowed = workspace.cut_u64(buffers().size());
+        for (std::size_t i = 0; i != buffers().size(); ++i) allowed[i] = ~std::uint64_t{0};
+        for (std::size_t i = 0; i != buffers().size(); ++i) allowed[(*merged)[i]] &= allowed_[i];
+        return crowded_steps{merged->problem, sizes, memories(), allowed, workspace}.find(best_.step);
     }
 
     // ---- plans -----------------------------------------------------------------------------------------------------
