@@ -108,6 +108,7 @@ enum {
     ALLOT_PLAN_TOO_FEW_MOVES = 116,
     ALLOT_PLAN_OUTSIDE_LIFETIME = 117,
     ALLOT_PLAN_ABOVE_BOUND = 118,
+    ALLOT_PLAN_INDIVISIBLE = 119, /* the number of rows of a buffer does not divide its size */
 
     /* The page cache: 200 + allot::page_refusal. */
     ALLOT_PAGE_BAD_LIMITS = 201,

@@ -23,8 +23,8 @@ from allot._allot import (
     TraceWriter,
     replay,
 )
-from allot._planner import plan, plan_moves, plan_pages, plan_timed, replan, replan_at, validate
-from allot._plans import Copy, MemoriesPlan, MovesPlan, PagesPlan, Piece, Plan, TimedCopy, TimedPlan, UpdatedPlan
+from allot._planner import plan, plan_moves, plan_pages, plan_rows, plan_timed, replan, replan_at, validate
+from allot._plans import Copy, MemoriesPlan, MovesPlan, PagesPlan, Part, Piece, Plan, RowsPlan, TimedCopy, TimedPlan, UpdatedPlan
 from allot._tables import Access, Buffer, Memory
 
 __all__ = [
@@ -43,9 +43,11 @@ __all__ = [
     "PageCacheError",
     "PageSequence",
     "PagesPlan",
+    "Part",
     "Piece",
     "Plan",
     "PlanError",
+    "RowsPlan",
     "Snapshot",
     "Tensor",
     "TimedCopy",
@@ -56,6 +58,7 @@ __all__ = [
     "plan",
     "plan_moves",
     "plan_pages",
+    "plan_rows",
     "plan_timed",
     "replan",
     "replan_at",

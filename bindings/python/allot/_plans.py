@@ -18,6 +18,20 @@ class Piece(NamedTuple):
     offset: int | None
 
 
+class Part(NamedTuple):
+    """The rows of a buffer from `begin` up to, but not including, `end`, in one memory.
+
+    An unplaced buffer has one part without a memory and an offset.
+    """
+
+    buffer: int
+    begin: int
+    end: int
+    memory: int | None
+    offset: int | None
+    size: int
+
+
 class Copy(NamedTuple):
     """A copy of a whole buffer between two of its pieces, before or after the accesses of its step."""
 
@@ -45,8 +59,8 @@ class TimedCopy(NamedTuple):
 class _Made:
     """The results of all planners."""
 
-    _made: (_allot.PlanOfOne | _allot.UpdatedPlan | _allot.PlanInPages | _allot.PlanOfSeveral | _allot.PlanWithMoves
-            | _allot.PlanInTime)
+    _made: (_allot.PlanOfOne | _allot.UpdatedPlan | _allot.PlanInPages | _allot.PlanOfSeveral | _allot.PlanInRows
+            | _allot.PlanWithMoves | _allot.PlanInTime)
 
     @property
     def status(self) -> str:
@@ -162,7 +176,7 @@ class PagesPlan(_OneMemory):
 
 
 class _SeveralMemories(_Made):
-    _made: _allot.PlanOfSeveral | _allot.PlanWithMoves | _allot.PlanInTime
+    _made: _allot.PlanOfSeveral | _allot.PlanInRows | _allot.PlanWithMoves | _allot.PlanInTime
 
     @property
     def peaks(self) -> list[int]:
@@ -176,7 +190,7 @@ class _SeveralMemories(_Made):
 
     @property
     def bound(self) -> int:
-        """A lower bound on the cost of every plan."""
+        """A lower bound on the cost of every plan that places all buffers; if infeasible, that places the same ones."""
         return self._made.bound
 
     @property
@@ -227,6 +241,50 @@ class MemoriesPlan(_SeveralMemories):
 
     def __repr__(self) -> str:
         return (f"<MemoriesPlan of {len(self.offsets)} buffers, {self.spilled} bytes spilled: {self.status}, "
+                f"cost {self.cost}, lower bound {self.bound}>")
+
+
+class RowsPlan(_SeveralMemories):
+    """The places of buffers that are divided by rows."""
+
+    _made: _allot.PlanInRows
+
+    def __init__(self, made: _allot.PlanInRows, rows: list[int]) -> None:
+        self._made = made
+        self._rows = rows
+
+    @property
+    def parts(self) -> list[Part]:
+        """The parts of all buffers, ordered by buffer and row. A divided buffer has two, the others one."""
+        return [Part(*each) for each in self._made.parts(self._rows)]
+
+    @property
+    def divided(self) -> int:
+        """The number of divided buffers."""
+        return self._made.divided
+
+    @property
+    def step(self) -> int:
+        """The step at which the most bytes are live."""
+        return self._made.step
+
+    @property
+    def cost(self) -> int:
+        """The sum over all parts of size times uses times the cost of the memory."""
+        return self._made.cost
+
+    @property
+    def whole_cost(self) -> int | None:
+        """The cost of the plan in which no buffer is divided, or None if it has unplaced buffers."""
+        return self._made.whole_cost
+
+    @property
+    def spilled(self) -> int:
+        """The bytes in memories other than the first."""
+        return self._made.spilled
+
+    def __repr__(self) -> str:
+        return (f"<RowsPlan with {self.divided} divided buffers, {self.spilled} bytes spilled: {self.status}, "
                 f"cost {self.cost}, lower bound {self.bound}>")
 
 

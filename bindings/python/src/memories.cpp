@@ -3,6 +3,7 @@
 #include "planner.hpp"
 
 #include <allot/plan/moves.hpp>
+#include <allot/plan/rows.hpp>
 #include <allot/plan/timed.hpp>
 
 namespace allot_python {
@@ -10,6 +11,7 @@ namespace allot_python {
 namespace {
 
 using spread = planned<allot::memories_plan>;
+using divided = planned<allot::rows_plan>;
 using moves = planned<allot::moves_plan>;
 using timed = planned<allot::timed_plan>;
 using memory = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
@@ -62,6 +64,22 @@ auto plan_in_time(std::uint64_t effort, bool is_limited, Watch watch, Plan plan)
             best = std::move(next);
     }
     return best;
+}
+
+divided plan_rows(const table& of, const std::vector<std::uint64_t>& rows, const std::vector<memory>& given,
+                  const std::vector<std::uint64_t>& uses, const std::vector<std::uint64_t>& allowed,
+                  const pairs& separate_pairs, std::uint64_t effort, std::optional<double> seconds, progress called) {
+    std::vector<allot::plan_memory> memories = memories_of(given);
+    const std::vector<allot::plan_pair> separate = pairs_of(separate_pairs);
+    divided made =
+        run_planner(of, seconds, std::move(called), too_large, [&](const allot::plan_problem& problem, auto watch) {
+            const allot::rows_problem all{{problem, memories, uses, allowed, separate}, rows};
+            return plan_in_time(effort, seconds.has_value(), watch, [&](const allot::memories_options& options) {
+                return allot::plan_rows(all, options, watch);
+            });
+        });
+    made.memories = std::move(memories);
+    return made;
 }
 
 using access_list = std::vector<std::tuple<std::size_t, std::int64_t, bool>>;
@@ -144,6 +162,44 @@ std::string picture_of_pieces(const planned<Made>& self) {
     return picture_in(self, std::move(shown), places);
 }
 
+/// The rows of a buffer in one memory: buffer, first row, row after the last one, and their place.
+using row_part = std::tuple<std::size_t, std::uint64_t, std::uint64_t, allot::memory_place>;
+
+/// Returns the parts in the order of buffers. `rows` has the number of rows of each buffer, or is empty.
+std::vector<row_part> parts_of(const allot::rows_plan& plan, const std::vector<std::uint64_t>& rows) {
+    std::vector<row_part> parts;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i != plan.places.size(); ++i) {
+        const std::uint64_t all = rows.empty() ? 1 : std::max<std::uint64_t>(rows[i], 1);
+        const bool is_divided = next != plan.splits.size() && plan.splits[next].buffer == i;
+        parts.push_back({i, 0, is_divided ? plan.splits[next].rows : all, plan.places[i]});
+        if (!is_divided) continue;
+        parts.push_back({i, plan.splits[next].rows, all, plan.splits[next].rest});
+        ++next;
+    }
+    return parts;
+}
+std::string picture_of_parts(const divided& self) {
+    const planner::input all = self.of.shown();
+    planner::input shown{.path = all.path};
+    shown.memories.clear();
+    std::vector<allot::memory_place> places;
+    const auto add = [&](std::size_t i, const allot::memory_place& place) {
+        shown.buffers.push_back({place.size, all.buffers[i].live, all.buffers[i].align});
+        for (const allot::plan_revival& each : all.revivals)
+            if (each.buffer == i) shown.revivals.push_back({places.size(), each.live});
+        shown.names.push_back(all.names[i]);
+        places.push_back(place);
+    };
+    for (std::size_t i = 0; i != self.made.places.size(); ++i) add(i, self.made.places[i]);
+    for (const allot::row_split& each : self.made.splits) {
+        shown.part_of.push_back(each.buffer);
+        add(each.buffer, each.rest);
+    }
+    shown.memory_of.resize(places.size());
+    return picture_in(self, std::move(shown), places);
+}
+
 /// Returns the memory and the offset of a place, or nothing.
 std::optional<std::uint32_t> memory_in(const allot::memory_place& place) {
     return place.memory == allot::memory_place::nowhere ? std::nullopt : std::optional{place.memory};
@@ -202,6 +258,24 @@ void bind_memories_planner(nb::module_& m) {
         .def_prop_ro("spilled", [](const spread& self) { return self.made.spilled; })
         .def_prop_ro("step", [](const spread& self) { return self.made.step; })
         .def("svg", &picture);
+    bind_several<allot::rows_plan>(m, "PlanInRows")
+        .def("parts",
+             [](const divided& self, const std::vector<std::uint64_t>& rows) {
+                 std::vector<std::tuple<std::size_t, std::uint64_t, std::uint64_t, std::optional<std::uint32_t>,
+                                        std::optional<std::uint64_t>, std::uint64_t>>
+                     all;
+                 for (const auto& [buffer, begin, end, place] : parts_of(self.made, rows))
+                     all.push_back({buffer, begin, end, memory_in(place), offset_in(place), place.size});
+                 return all;
+             })
+        .def_prop_ro("divided", [](const divided& self) { return self.made.splits.size(); })
+        .def_prop_ro("spilled", [](const divided& self) { return self.made.spilled; })
+        .def_prop_ro("step", [](const divided& self) { return self.made.step; })
+        .def_prop_ro("whole_cost",
+                     [](const divided& self) {
+                         return self.made.whole_unplaced == 0 ? std::optional{self.made.whole_cost} : std::nullopt;
+                     })
+        .def("svg", &picture_of_parts);
     bind_pieces<allot::moves_plan>(m, "PlanWithMoves", [](const allot::plan_copy& each) {
         return std::tuple{each.buffer, each.step, each.after, each.from, each.to, each.size};
     }).def_prop_ro("spilled", [](const moves& self) {
@@ -214,6 +288,9 @@ void bind_memories_planner(nb::module_& m) {
       }).def_prop_ro("whole_elapsed", [](const timed& self) { return self.made.whole_elapsed; });
     m.def("plan_memories", &plan_memories, nb::arg("table"), nb::arg("memories"), nb::arg("uses"), nb::arg("allowed"),
           nb::arg("separate"), nb::arg("effort"), nb::arg("seconds").none(), nb::arg("progress").none());
+    m.def("plan_rows", &plan_rows, nb::arg("table"), nb::arg("rows"), nb::arg("memories"), nb::arg("uses"),
+          nb::arg("allowed"), nb::arg("separate"), nb::arg("effort"), nb::arg("seconds").none(),
+          nb::arg("progress").none());
     m.def("plan_moves", &plan_moves, nb::arg("table"), nb::arg("accesses"), nb::arg("memories"), nb::arg("allowed"),
           nb::arg("separate"), nb::arg("effort"), nb::arg("seconds").none(), nb::arg("progress").none());
     m.def("plan_timed", &plan_timed, nb::arg("table"), nb::arg("accesses"), nb::arg("memories"), nb::arg("durations"),

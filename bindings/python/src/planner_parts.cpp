@@ -17,6 +17,7 @@ std::string reason_of(allot::plan_error error, const char* too_large) {
             case contradiction:
             case too_few_moves:
             case above_bound:
+            case indivisible:
             case fixed_in_no_one_memory: return "buffer ";
             case outside_lifetime: return "access ";
             case not_a_memory: return "memory ";

@@ -33,8 +33,7 @@ enum class plan_refusal : unsigned char {
     fixed_misaligned,       ///< The fixed offset of buffer `which` is not a multiple of the required alignment.
     wraps,                  ///< The end of fixed buffer `which`, or of reserved range `which`, exceeds 64 bits.
     /// Buffer `which` cannot be at its fixed offset, or must be apart from itself, or in another memory than itself. Of
-    /// `plan_queues`: wait `which` is not for an earlier operator. Of `plan_rows`: the rows of buffer `which` do not
-    /// divide its size.
+    /// `plan_queues`: wait `which` is not for an earlier operator.
     contradiction,
     together_not_merged,  ///< Pair `which` is `together`. This function requires merged buffers.
     /// The ends of buffers exceed 64 bits in all plans that were tried. With several memories: the cost of a
@@ -45,7 +44,7 @@ enum class plan_refusal : unsigned char {
     /// Memory `which` has an alignment that is not a power of two, or costs less than the memory before it. Also: there
     /// are no memories, or more than 64; `which` is their number.
     not_a_memory,
-    /// The list of uses or of allowed memories has `which` elements, a different number than there are buffers.
+    /// The list of uses, of allowed memories or of rows has `which` elements, another number than there are buffers.
     not_for_each_buffer,
     fixed_in_no_one_memory,  ///< Fixed buffer `which` is not allowed in exactly one memory.
     /// Unchanged buffers collide, including the buffer `which`, and no plan with so few moves was found.
@@ -54,6 +53,7 @@ enum class plan_refusal : unsigned char {
     /// Buffer or symbol `which` is larger than its bound, or below its smallest value. Only of `replan_at`,
     /// `symbolic_plan` and `ranged_plan`.
     above_bound,
+    indivisible,  ///< The number of rows of buffer `which` does not divide its size.
 };
 
 /// Returns a human-readable description of the reason.
@@ -76,11 +76,12 @@ enum class plan_refusal : unsigned char {
         case plan_refusal::unsupported: return "this function does not support a constraint of the problem";
         case plan_refusal::not_a_memory: return "a memory is invalid, or there are no memories or more than 64";
         case plan_refusal::not_for_each_buffer:
-            return "the list of uses or of allowed memories does not have one element for each buffer";
+            return "the list of uses, allowed memories or rows does not have one element for each buffer";
         case plan_refusal::fixed_in_no_one_memory: return "a fixed buffer is not allowed in exactly one memory";
         case plan_refusal::too_few_moves: return "unchanged buffers collide, and no plan with so few moves was found";
         case plan_refusal::outside_lifetime: return "an access is outside of the lifetimes of its buffer";
         case plan_refusal::above_bound: return "a size exceeds its bound, or the value of a symbol is out of range";
+        case plan_refusal::indivisible: return "the number of rows of a buffer does not divide its size";
     }
     return "unknown";
 }

@@ -41,7 +41,7 @@ inline namespace v1 {
 /// The planner calls `watch(memories_progress)` from time to time after it has a first plan. If `watch` returns true,
 /// the planner stops and returns the best plan so far. Throws the exceptions of the heap, such as `std::bad_alloc`.
 /// Fails under the same conditions as `plan_memories`. Also fails if there is not one number of rows for each buffer
-/// (`not_for_each_buffer`), and if the rows of a buffer do not divide its size (`contradiction`).
+/// (`not_for_each_buffer`), and if the rows of a buffer do not divide its size (`indivisible`).
 template <class Watch = unwatched>
 [[nodiscard]] result<rows_plan, plan_error> plan_rows(const rows_problem& problem, const memories_options& options = {},
                                                       Watch watch = {}) {

@@ -62,7 +62,7 @@ namespace detail {
     if (problem.rows.empty()) return {};
     if (problem.rows.size() != buffers.size()) return {plan_refusal::not_for_each_buffer, problem.rows.size()};
     for (std::size_t i = 0; i != buffers.size(); ++i)
-        if (problem.rows[i] != 0 && buffers[i].size % problem.rows[i] != 0) return {plan_refusal::contradiction, i};
+        if (problem.rows[i] != 0 && buffers[i].size % problem.rows[i] != 0) return {plan_refusal::indivisible, i};
     return {};
 }
 

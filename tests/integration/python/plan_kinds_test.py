@@ -1,5 +1,6 @@
 """Tests of allot.plan_moves, plan_pages, replan and replan_at against their definitions."""
 
+import itertools
 import math
 import signal
 import threading
@@ -153,6 +154,80 @@ def test_copies_run_beside_the_steps(problem, durations, copy_cost, latency):
     assert (made.elapsed, made.waited) == (max(now, queue), waited)
 
 
+@st.composite
+def in_rows(draw):
+    """Returns buffers with few rows, their numbers of rows, their uses and the capacity of the fast memory."""
+    rows, counts, uses = [], [], []
+    for _ in range(draw(st.integers(1, 4))):
+        count, lower = draw(st.integers(0, 4)), draw(st.integers(-2, 4))
+        rows.append((max(count, 1) * draw(st.integers(1, 6)), lower, lower + draw(st.integers(1, 4)), 2 ** draw(st.integers(0, 2))))
+        counts.append(count)
+        uses.append(draw(st.integers(1, 3)))
+    return rows, counts, uses, draw(st.integers(4, 24))
+
+
+@settings(max_examples=100, deadline=None)
+@given(in_rows())
+def test_rows_cost_no_more_than_whole_buffers_and_no_less_than_any_division(problem):
+    rows, counts, uses, capacity = problem
+    made = allot.plan_rows(rows, counts, memories=[(capacity,), (None, 3)], uses=uses)
+    whole = allot.plan(rows, memories=[(capacity,), (None, 3)], uses=uses)
+    assert made.fits and made.bound <= made.cost <= made.whole_cost == whole.cost
+    for buffer, (size, _, _, alignment) in enumerate(rows):
+        parts, count = [part for part in made.parts if part.buffer == buffer], max(counts[buffer], 1)
+        assert [part.memory for part in parts] in ([0], [1], [0, 1])
+        assert [part.begin for part in parts] + [count] == [0] + [part.end for part in parts]
+        for part in parts:
+            assert part.size * count == (part.end - part.begin) * size and part.offset % alignment == 0
+            assert part.offset + part.size <= made.peaks[part.memory] and (part.memory or part.offset + part.size <= capacity)
+    for at, a in enumerate(made.parts):
+        for b in made.parts[:at]:
+            if a.memory == b.memory and overlap(rows[a.buffer][1:3], rows[b.buffer][1:3]):
+                assert not overlap((a.offset, a.offset + a.size), (b.offset, b.offset + b.size))
+    slow = [part for part in made.parts if part.memory]
+    assert (made.spilled, made.cost) == (sum(part.size for part in slow), sum(3 * uses[part.buffer] * part.size for part in slow))
+    # No division of which the bytes of each step fit costs less than the bound.
+    least = min(sum(3 * use * (row[0] - row[0] // max(count, 1) * fast) for row, count, use, fast in zip(rows, counts, uses, chosen))
+                for chosen in itertools.product(*[range(max(count, 1) + 1) for count in counts])
+                if all(sum(row[0] // max(count, 1) * fast for row, count, fast in zip(rows, counts, chosen) if row[1] <= step < row[2]) <= capacity
+                       for step in range(-2, 8)))
+    assert made.bound <= least <= made.cost
+
+
+def test_rows():
+    rows = [{"id": "a", "size": 640, "lower": 0, "upper": 4}, {"id": "b", "size": 768, "lower": 1, "upper": 2}]
+    made = allot.plan_rows(rows, [10, 12], memories=[(1024,), (None, 1)])
+    assert (made.cost, made.whole_cost, made.divided, made.status, made.step) == (384, 640, 1, "optimal", 1)
+    assert made.svg().count("<title>") == 3 and made.svg().count("<title>a: ") == 2
+    assert repr(made) == "<RowsPlan with 1 divided buffers, 384 bytes spilled: optimal, cost 384, lower bound 384>"
+    large = allot.plan_rows([(100, 0, 1)], [10], memories=[(64,), (64, 2)], revivals=[(0, 3, 4)])
+    assert large.fits and large.whole_cost is None and large.svg().count("<title>") == 4
+    full = allot.plan_rows([(100, 0, 1)], [4], memories=[(49,), (64, 2)])
+    assert (full.status, full.unplaced, full.bound) == ("infeasible", 1, 0)
+    assert full.parts == [allot.Part(0, 0, 4, None, None, 100)]
+    with pytest.raises(ValueError, match="unplaced"):
+        full.svg()
+    fixed = allot.plan_rows([(64, 0, 2), (64, 0, 2)], [8, 8], memories=[(96,), (None, 1)], fixed={0: 32}, allowed=[1, 3])
+    assert [part[:5] for part in fixed.parts] == [(0, 0, 8, 0, 32), (1, 0, 4, 0, 0), (1, 4, 8, 1, 0)]
+    assert allot.plan_rows([], [], memories=[(1,)]).parts == []
+
+
+@pytest.mark.parametrize("rows, error, reason", [
+    ([10], allot.PlanError, "^rows has 1 elements for 2 buffers$"),
+    ([], allot.PlanError, "^rows has 0 elements for 2 buffers$"),
+    ([10, 7], allot.PlanError, "^buffer 1: the number of rows of a buffer does not divide its size$"),
+    ([10, 2**64 - 1], allot.PlanError, "^buffer 1: the number of rows"),
+    ([10, 2**64], ValueError, "^rows: 18446744073709551616 is not from 0"),
+    ([10, -1], ValueError, "^rows: -1 is not from 0"),
+    ([10, 1.5], TypeError, "^rows: 1.5 is not an integer"),
+    (10, TypeError, "^rows must be a list of integers, not int"),
+    ("10", TypeError, "^rows must be a list of integers, not str"),
+])
+def test_wrong_rows_are_refused(rows, error, reason):
+    with pytest.raises(error, match=reason):
+        allot.plan_rows([(640, 0, 4), (768, 1, 2)], rows, memories=[(1024,), (None, 1)])
+
+
 def test_a_pair_in_different_memories_does_not_move_in_time():
     memories = [(1000, 1), (None, 10)]
     assert allot.plan_timed(*MOVING, [4000] * 10, memories=memories, copy_cost=1).copies
@@ -301,6 +376,8 @@ def used(rows):
 
 
 PLANNERS = {
+    "rows": lambda rows, **limits: allot.plan_rows([(12 * size, *life) for size, *life in rows], [12] * len(rows),
+                                                   memories=[(40000,), (None, 1)], **limits),
     "moves": lambda rows, **limits: allot.plan_moves(rows, used(rows), memories=[(4000,), (None, 1)], **limits),
     "pages": lambda rows, **limits: allot.plan_pages(rows, 16, paged=range(0, len(rows), 3), **limits),
 }

@@ -351,7 +351,7 @@ TEST_CASE("plan: buffers that are together accept lifetimes and sizes in any ord
 }
 
 TEST_CASE("plan: every reason and every status has its own text") {
-    texts::check_distinct_up_to(allot::plan_refusal::above_bound);
+    texts::check_distinct_up_to(allot::plan_refusal::indivisible);
     texts::check_distinct_up_to(allot::plan_status::out_of_moves);
     CHECK(std::string_view{allot::plan_error{allot::plan_refusal::overlapping_lifetimes, 1}.what()} ==
           "two lifetimes of a buffer overlap");

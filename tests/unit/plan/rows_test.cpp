@@ -129,7 +129,7 @@ TEST_CASE("plan_rows: each part has the alignments of its buffer and its memory,
 
 TEST_CASE("plan_rows: refuses rows that do not divide a size, and a wrong number of them") {
     constexpr std::uint64_t seven[] = {10, 7}, one[] = {10};
-    CHECK(refused({whole, seven}) == allot::plan_error{plan_refusal::contradiction, 1});
+    CHECK(refused({whole, seven}) == allot::plan_error{plan_refusal::indivisible, 1});
     CHECK(refused({whole, one}) == allot::plan_error{plan_refusal::not_for_each_buffer, 1});
     CHECK(refused({{.buffers = {.buffers = buffers}, .memories = {}}, rows}) ==
           allot::plan_error{plan_refusal::not_a_memory, 0});
