@@ -26,7 +26,7 @@
 // When not to use: kernels need whole buffers (memories.hpp), or each row has a pointer of its own (pages.hpp).
 //
 // Complexity: `plan_memories`, and about as much effort again.
-// Memory: on the heap: a few hundred bytes a buffer, plus the workspace of `plan_memories`.
+// Memory: `space_of_rows`: a few hundred bytes a buffer, plus the workspace of `plan_memories`.
 // Thread safety: pure functions.
 #pragma once
 
@@ -36,21 +36,60 @@
 namespace allot {
 inline namespace v1 {
 
-/// Returns a plan for `problem` with its places on the heap.
+/// Returns the size of the workspace that `plan_rows_into` needs.
+[[nodiscard]] constexpr plan_space space_of_rows(const rows_problem& problem,
+                                                 const memories_options& options = {}) noexcept {
+    return detail::row_planner<unwatched>::space(problem, options);
+}
+
+/// Plans without a heap. Writes one element for each buffer to `places` and one for each memory to `needs`, and the
+/// divided buffers to `splits`, which has room for one element for each buffer.
 ///
 /// The planner calls `watch(memories_progress)` from time to time after it has a first plan. If `watch` returns true,
-/// the planner stops and returns the best plan so far. Throws the exceptions of the heap, such as `std::bad_alloc`.
-/// Fails under the same conditions as `plan_memories`. Also fails if there is not one number of rows for each buffer
-/// (`not_for_each_buffer`), and if the rows of a buffer do not divide its size (`indivisible`).
+/// the planner stops and returns the best plan so far. Fails under the same conditions as `plan_memories_into`. Also
+/// fails if there is not one number of rows for each buffer (`not_for_each_buffer`), and if the rows of a buffer do not
+/// divide its size (`indivisible`).
+template <class Watch = unwatched>
+[[nodiscard]] result<rows_summary, plan_error> plan_rows_into(const rows_problem& problem,
+                                                              std::span<memory_place> places,
+                                                              std::span<memory_needs> needs,
+                                                              std::span<row_split> splits, plan_workspace workspace,
+                                                              const memories_options& options = {},
+                                                              Watch watch = {}) noexcept {
+    using answer = result<rows_summary, plan_error>;
+    const std::size_t all = problem.memories.buffers.buffers.size();
+    if (const plan_error error = detail::check_rows(problem); error.reason != plan_refusal::none)
+        return answer::failure(error);
+    if (!workspace.holds(space_of_rows(problem, options)) || places.size() < all || splits.size() < all ||
+        needs.size() < problem.memories.memories.size())
+        return answer::failure({plan_refusal::workspace_too_small, 0});
+    detail::row_planner<Watch> planner{problem, options, watch, places, needs, workspace};
+    if (const plan_error error = planner.run(); error.reason != plan_refusal::none) return answer::failure(error);
+    return planner.write(splits);
+}
+
+/// Returns a plan for `problem`, with the places and the workspace on the heap.
+///
+/// Throws the exceptions of the heap, such as `std::bad_alloc`. Fails under the same conditions as `plan_rows_into`.
 template <class Watch = unwatched>
 [[nodiscard]] result<rows_plan, plan_error> plan_rows(const rows_problem& problem, const memories_options& options = {},
                                                       Watch watch = {}) {
     using answer = result<rows_plan, plan_error>;
     if (const plan_error error = detail::check_rows(problem); error.reason != plan_refusal::none)
         return answer::failure(error);
-    detail::row_planner<Watch> planner{problem, options, watch};
-    if (const plan_error error = planner.run(); error.reason != plan_refusal::none) return answer::failure(error);
-    return std::move(planner.best());
+    plan_heap workspace{space_of_rows(problem, options)};
+    rows_plan made;
+    made.places.resize(problem.memories.buffers.buffers.size());
+    made.needs.resize(problem.memories.memories.size());
+    made.splits.resize(made.places.size());
+    const auto summary =
+        plan_rows_into(problem, made.places, made.needs, made.splits, workspace, options, std::move(watch));
+    if (!summary) return answer::failure(summary.error());
+    static_cast<memories_summary&>(made) = *summary;
+    made.splits.resize(summary->divided);
+    made.whole_cost = summary->whole_cost;
+    made.whole_unplaced = summary->whole_unplaced;
+    return made;
 }
 
 }  // namespace v1

@@ -45,6 +45,16 @@ struct row_split {
     friend constexpr bool operator==(const row_split&, const row_split&) = default;
 };
 
+/// Properties of a plan in which buffers may be divided, without its places.
+struct rows_summary : memories_summary {
+    std::size_t divided = 0;  ///< Number of divided buffers.
+    /// Cost of the plan without divided buffers. Its unplaced buffers do not count, even if this plan places them.
+    std::uint64_t whole_cost = 0;
+    std::uint64_t whole_unplaced = 0;  ///< Number of unplaced buffers of that plan.
+    /// Compares all members.
+    friend constexpr bool operator==(const rows_summary&, const rows_summary&) = default;
+};
+
 /// A plan in which buffers may be divided. `size` in the place of a divided buffer is the size of its first rows.
 struct rows_plan : memories_plan {
     std::vector<row_split> splits;  ///< The divided buffers, in the order of buffers.

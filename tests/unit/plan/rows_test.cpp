@@ -58,6 +58,36 @@ TEST_CASE("plan_rows: rows fill the rest of the fast memory, and the cost counts
     CHECK(made.needs[1].peak == 384);
 }
 
+TEST_CASE("plan_rows: plans without a heap, and refuses arrays that are too small") {
+    const allot::rows_plan expected = planned(problem);
+    std::vector<allot::memory_place> places(2);
+    std::vector<allot::memory_needs> needs(2);
+    std::vector<allot::row_split> splits(2);
+    const allot::plan_space space = allot::space_of_rows(problem);
+    const auto into = [&](std::size_t place_count, std::size_t need_count, std::size_t split_count,
+                          allot::plan_space room) {
+        allot::plan_heap workspace{room};
+        return allot::plan_rows_into(problem, std::span{places}.first(place_count), std::span{needs}.first(need_count),
+                                     std::span{splits}.first(split_count), workspace);
+    };
+    const auto made = into(2, 2, 2, space);
+    REQUIRE(made);
+    CHECK(static_cast<const allot::memories_summary&>(*made) == expected);
+    CHECK(made->divided == 1);
+    CHECK(made->whole_cost == 640);
+    CHECK(made->whole_unplaced == 0);
+    CHECK(places == expected.places);
+    CHECK(needs == expected.needs);
+    CHECK(splits[0] == expected.splits[0]);
+    allot::plan_space less = space;
+    --less.u64;
+    for (const auto& refusal :
+         {into(1, 2, 2, space), into(2, 1, 2, space), into(2, 2, 1, space), into(2, 2, 2, less)}) {
+        REQUIRE(!refusal);
+        CHECK(refusal.error().reason == plan_refusal::workspace_too_small);
+    }
+}
+
 TEST_CASE("plan_rows: without rows the plan is that of plan_memories") {
     const auto expected = allot::plan_memories(whole);
     REQUIRE(expected);

@@ -314,10 +314,14 @@ private:
     bool is_impossible_ = false, is_excluded_ = false, cheapest_known_ = false;
 };
 
+/// Returns the workspace of `least_cost_of`.
+[[nodiscard]] constexpr plan_space space_of_least_cost(const memories_problem& problem,
+                                                       const memories_options& options) noexcept {
+    return merge_space(problem.buffers) + memory_planner::space(problem, options);
+}
 /// Returns a lower bound on the cost of every plan, in which buffers may be split; 0 if the problem is invalid.
-[[nodiscard]] inline std::uint64_t least_cost_of(const memories_problem& problem, const memories_options& options) {
-    plan_heap heap{merge_space(problem.buffers) + memory_planner::space(problem, options)};
-    plan_workspace workspace = heap;
+[[nodiscard]] constexpr std::uint64_t least_cost_of(const memories_problem& problem, const memories_options& options,
+                                                    plan_workspace workspace) noexcept {
     plan_sizes sizes;
     const auto merged = merge_together(problem.buffers, workspace, sizes);
     if (!merged) return 0;

@@ -111,7 +111,9 @@ private:
             }
         for (std::size_t i = 0; i != buffers().size(); ++i)
             if (!facts_.moves[i]) sum += buffers()[i].size * facts_.uses[i] * least_cost(i);
-        best_.bound = std::max(best_.bound, sum + least_cost_of(problem.in(facts_.given.memories), options_));
+        const memories_problem least = problem.in(facts_.given.memories);
+        plan_heap workspace{space_of_least_cost(least, options_)};
+        best_.bound = std::max(best_.bound, sum + least_cost_of(least, options_, workspace));
     }
 
     // ---- visits to one memory --------------------------------------------------------------------------------------

@@ -8,15 +8,13 @@
 //       │         │      │   a   │     added in a different order. The change is undone if the worth falls.
 //       └─────────┴──────┴───────┴──► time
 //
-// Complexity: a placement visits the buffers that live in the part, and counts them. Memory: on the heap, about 200
-// bytes a buffer. Thread safety: none.
+// Complexity: a placement visits the buffers that live in the part, and counts them. Memory: `space`. Thread safety:
+// none.
 #pragma once
 
 #include <allot/plan/detail/fill_candidates.hpp>
 #include <allot/plan/detail/fill_holes.hpp>
 #include <allot/plan/detail/loads.hpp>
-
-#include <vector>
 
 namespace allot {
 inline namespace v1 {
@@ -26,122 +24,140 @@ namespace detail {
 struct rows_at {
     std::uint64_t rows = 0, offset = 0;
 };
+/// Rows in one memory, by buffer.
+struct rows_in_memory {
+    std::uint64_t *rows = nullptr, *offset = nullptr;
+};
+/// The rows that a memory may hold, by buffer: their number, the bytes of each, and the value of each.
+struct row_choices {
+    std::uint64_t *rows = nullptr, *bytes = nullptr, *value = nullptr;
+};
 
 class row_fill {
 public:
-    /// The rows of a buffer that a memory may hold.
-    struct choice {
-        std::uint64_t rows = 0, bytes = 0, value = 0;  // number of rows; of each row
-    };
-
-    /// The buffers of the problem are whole, and those that are fixed stay at their offsets. Preconditions: the problem
-    /// has no pairs; `choices` has an element for each buffer.
-    row_fill(const plan_problem& problem, const std::vector<choice>& choices)
-        : heap_{space(problem)},
-          workspace_(heap_),
-          where_{problem, {}, workspace_},
-          price_{where_, most_lives(problem), problem.buffers.size(), workspace_},
-          candidates_{problem, where_, no_pairs_, workspace_},
-          load_{where_.count(), workspace_},
-          choices_{&choices},
-          at_(problem.buffers.size()) {}
+    [[nodiscard]] static constexpr plan_space space(const plan_problem& problem) noexcept {
+        const std::size_t buffers = problem.buffers.size(), sections = most_lives(problem),
+                          changes = most_changes(buffers);
+        return section_tree::space(problem) + prices::space(sections, buffers) + fill_candidates::space(buffers) +
+               section_loads::space(sections) + plan_space{.u32 = buffers + changes, .u64 = 2 * changes};
+    }
+    /// The buffers of the problem are whole, and those that are fixed stay at their offsets. `at` has the rows so far,
+    /// and gets the result. Preconditions: the problem has no pairs; the arrays have an element for each buffer.
+    row_fill(const plan_problem& problem, row_choices choices, rows_in_memory at, plan_workspace workspace) noexcept
+        : where_{problem, {}, workspace},
+          price_{where_, most_lives(problem), problem.buffers.size(), workspace},
+          candidates_{problem, where_, no_pairs_, workspace},
+          load_{where_.count(), workspace},
+          choices_{choices},
+          at_{at},
+          near_{workspace.cut_u32(problem.buffers.size())},
+          changed_{workspace.cut_u32(most_changes(problem.buffers.size()))} {
+        for (auto* array : {&before_.rows, &before_.offset})
+            *array = workspace.cut_u64(most_changes(problem.buffers.size()));
+    }
     row_fill(const row_fill&) = delete;  // its parts refer to each other
 
-    /// Improves a plan. `list`: the buffers that the memory may hold. `begin`: their rows so far. Returns the effort.
+    /// Improves a plan. `list`: the buffers that the memory may hold. The others have no rows. Returns the effort.
     template <class Stop>
     std::uint64_t run(std::span<const std::uint32_t> list, fill_values values, const plan_memory& memory,
-                      const std::vector<rows_at>& begin, std::uint64_t effort, Stop stop) {
+                      std::uint64_t effort, Stop stop) noexcept {
         candidates_.begin(list, values, memory.capacity, memory.align);
         const std::uint64_t lost = candidates_.price(price_, effort);
         std::uint64_t most = 0;
-        for (const std::uint32_t i : list) most += of(i).rows * of(i).value;
+        for (const std::uint32_t i : list) most += choices_.rows[i] * choices_.value[i];
         most -= std::min(lost, most);
         load_.clear();
-        for (const std::uint32_t i : list) set(i, begin[i]);
+        for (const std::uint32_t i : list) {
+            const rows_at begin = at(i);
+            at_.rows[i] = 0;
+            apply(i, begin);
+        }
         looked_at_ = 0;
         fill(candidates_.everywhere(), 0, effort / 4 + 4 * candidates_.count());
         std::uint64_t spent = 1 + looked_at_ / fill_holes::looks_a_placement;
         while (spent < effort && worth_ < most && !stop()) spent += ruin(effort - spent);
         return spent;
     }
-    [[nodiscard]] const std::vector<rows_at>& rows() const noexcept { return at_; }
 
 private:
-    struct change {
-        std::uint32_t buffer;
-        rows_at before;
-    };
+    /// Most changes between two states: each buffer is removed, and placed, and the wanted one is placed twice.
+    [[nodiscard]] static constexpr std::size_t most_changes(std::size_t buffers) noexcept { return 2 * buffers + 1; }
 
-    [[nodiscard]] static plan_space space(const plan_problem& problem) noexcept {
-        const std::size_t buffers = problem.buffers.size(), sections = most_lives(problem);
-        return section_tree::space(problem) + prices::space(sections, buffers) + fill_candidates::space(buffers) +
-               section_loads::space(sections);
+    [[nodiscard]] rows_at at(std::uint32_t buffer) const noexcept { return {at_.rows[buffer], at_.offset[buffer]}; }
+    [[nodiscard]] bool is_complete(std::uint32_t buffer) const noexcept {
+        return at_.rows[buffer] == choices_.rows[buffer];
     }
-    [[nodiscard]] const choice& of(std::uint32_t buffer) const noexcept { return (*choices_)[buffer]; }
-    [[nodiscard]] bool is_complete(std::uint32_t buffer) const noexcept { return at_[buffer].rows == of(buffer).rows; }
 
     /// Changes the rows of a buffer, without a check for collisions.
-    void set(std::uint32_t buffer, rows_at to) {
-        const rows_at before = at_[buffer];
-        changes_.push_back({buffer, before});
-        worth_ += (to.rows - before.rows) * of(buffer).value;  // may wrap, and wraps back
+    void apply(std::uint32_t buffer, rows_at to) noexcept {
+        const rows_at before = at(buffer);
+        const std::uint64_t bytes = choices_.bytes[buffer];
+        worth_ += (to.rows - before.rows) * choices_.value[buffer];  // may wrap, and wraps back
         where_.each_span(buffer, [&](std::uint32_t from, std::uint32_t until) {
-            if (before.rows != 0) load_.add(from, until, before.rows * of(buffer).bytes, false);
-            if (to.rows != 0) load_.add(from, until, to.rows * of(buffer).bytes, true);
+            if (before.rows != 0) load_.add(from, until, before.rows * bytes, false);
+            if (to.rows != 0) load_.add(from, until, to.rows * bytes, true);
         });
-        at_[buffer] = to;
+        at_.rows[buffer] = to.rows;
+        at_.offset[buffer] = to.offset;
     }
-    void undo_changes() {
-        for (std::size_t k = changes_.size(); k-- != 0;) {
-            const change last = changes_[k];
-            set(last.buffer, last.before);
-        }
+    /// Changes the rows of a buffer, and records the change.
+    void set(std::uint32_t buffer, rows_at to) noexcept {
+        changed_[changes_] = buffer;
+        before_.rows[changes_] = at_.rows[buffer];
+        before_.offset[changes_++] = at_.offset[buffer];
+        apply(buffer, to);
+    }
+    void undo_changes() noexcept {
+        for (; changes_ != 0; --changes_)
+            apply(changed_[changes_ - 1], {before_.rows[changes_ - 1], before_.offset[changes_ - 1]});
     }
 
     /// Collects the buffers that have rows here and live in these sections, in order of offsets.
-    void look_at(section_range where) {
-        near_.clear();
+    void look_at(section_range where) noexcept {
+        near_count_ = 0;
         looked_at_ += fill_holes::looks_a_placement;
         where_.each_living(where.from, where.until, [&](std::uint32_t i) {
             ++looked_at_;
-            if (at_[i].rows != 0) near_.push_back(i);
+            if (at_.rows[i] != 0) near_[near_count_++] = i;
         });
-        candidates_.sort(near_.data(), near_.size(), [this](std::uint32_t i) { return at_[i].offset; });
+        candidates_.sort(near_, near_count_, [this](std::uint32_t i) { return at_.offset[i]; });
     }
+    [[nodiscard]] std::span<const std::uint32_t> near_buffers() const noexcept { return {near_, near_count_}; }
     /// Returns the largest number of rows for which each section has enough free bytes, contiguous or not.
     [[nodiscard]] std::uint64_t most_rows(std::uint32_t buffer) const noexcept {
         std::uint64_t load = 0;
         where_.each_span(
             buffer, [&](std::uint32_t from, std::uint32_t until) { load = std::max(load, load_.most(from, until)); });
-        load -= at_[buffer].rows * of(buffer).bytes;
+        load -= at_.rows[buffer] * choices_.bytes[buffer];
         const std::uint64_t room = candidates_.capacity() - std::min(load, candidates_.capacity());
-        return std::min(room / of(buffer).bytes, of(buffer).rows);
+        return std::min(room / choices_.bytes[buffer], choices_.rows[buffer]);
     }
     /// Places a buffer with as many rows as possible. A buffer that has rows here may move and get more.
-    void place(std::uint32_t buffer, bool smallest) {
-        if (most_rows(buffer) <= at_[buffer].rows) return;
+    void place(std::uint32_t buffer, bool smallest) noexcept {
+        if (most_rows(buffer) <= at_.rows[buffer]) return;
         look_at(candidates_.sections_of(buffer));
-        rows_at best = at_[buffer];
+        const std::uint64_t bytes = choices_.bytes[buffer];
+        rows_at best = at(buffer);
         std::uint64_t top = 0, from = 0, least = ~std::uint64_t{0};
         const auto try_hole = [&](std::uint64_t end) {
             if (!checked_align_up(top, candidates_.align(buffer), from) || from >= end) return;
-            const std::uint64_t rows = std::min((end - from) / of(buffer).bytes, of(buffer).rows);
+            const std::uint64_t rows = std::min((end - from) / bytes, choices_.rows[buffer]);
             const bool is_better = rows == best.rows ? rows != 0 && smallest && end - top < least : rows > best.rows;
             if (!is_better) return;
             best = {rows, from};
             least = end - top;
         };
-        for (const std::uint32_t other : near_) {
-            const std::uint64_t begin = at_[other].offset, end = begin + at_[other].rows * of(other).bytes;
+        for (const std::uint32_t other : near_buffers()) {
+            const std::uint64_t begin = at_.offset[other], end = begin + at_.rows[other] * choices_.bytes[other];
             if (other == buffer || end <= top || !where_.conflict(buffer, other)) continue;
             if (begin > top) try_hole(begin);
             top = std::max(top, end);
         }
         try_hole(candidates_.capacity());
-        if (best.rows > at_[buffer].rows) set(buffer, best);
+        if (best.rows > at_.rows[buffer]) set(buffer, best);
     }
     /// Places candidates of these sections with a limited effort, and returns the number of all.
-    std::size_t fill(section_range where, unsigned noise_bits, std::uint64_t effort) {
+    std::size_t fill(section_range where, unsigned noise_bits, std::uint64_t effort) noexcept {
         const auto tried = candidates_.in_order(where, noise_bits, [this](std::uint32_t i) { return is_complete(i); });
         for (const std::uint32_t i : tried) {
             if (looked_at_ > fill_holes::looks_for(effort)) break;
@@ -151,16 +167,16 @@ private:
     }
     /// Ruins a part and recreates it, with an effort of about `most`. Restores the plan if its worth would fall.
     /// Returns the effort.
-    std::uint64_t ruin(std::uint64_t most) {
+    std::uint64_t ruin(std::uint64_t most) noexcept {
         const auto ruined = candidates_.some_part([this](std::uint32_t i) { return !is_complete(i); });
         if (!ruined.any) return 1;
         const std::uint64_t before = worth_;
         section_range around = ruined.where;
         const std::uint32_t spared = candidates_.below(4);
-        changes_.clear();
+        changes_ = 0;
         looked_at_ = 0;
         look_at(ruined.where);
-        for (const std::uint32_t i : near_) {
+        for (const std::uint32_t i : near_buffers()) {
             if (candidates_.is_fixed(i) || candidates_.below(4) < spared) continue;
             set(i, {});
             candidates_.widen(around, i);
@@ -171,17 +187,16 @@ private:
         return 1 + tried / 4 + looked_at_ / fill_holes::looks_a_placement;
     }
 
-    plan_heap heap_;
-    plan_workspace workspace_;
     section_tree where_;
     prices price_;
     separation no_pairs_{};
     fill_candidates candidates_;
     section_loads load_;
-    const std::vector<choice>* choices_;
-    std::vector<rows_at> at_;          // by buffer
-    std::vector<std::uint32_t> near_;  // buffers by offset
-    std::vector<change> changes_;      // since the last part was ruined
+    row_choices choices_;
+    rows_in_memory at_;
+    std::uint32_t *near_, *changed_;  // buffers by offset; buffers in the order of their changes
+    rows_in_memory before_{};         // by change: the rows before it
+    std::size_t near_count_ = 0, changes_ = 0;
     std::uint64_t worth_ = 0, looked_at_ = 0;
 };
 
