@@ -424,11 +424,42 @@ ALLOT_API allot_status allot_plan_memories(const allot_problem* problem, const a
                                            const allot_plan_options* options, allot_place* places, allot_need* needs,
                                            allot_memories_summary* summary);
 
+/* A buffer whose rows lie in two memories. */
+typedef struct allot_split {
+    uint64_t buffer;
+    uint64_t rows;    /* the number of its first rows, which lie at the place of the buffer */
+    allot_place rest; /* the place of the other rows, in a later memory */
+} allot_split;
+
+typedef struct allot_rows_summary {
+    size_t struct_size;
+    uint64_t quality;        /* ALLOT_OPTIMAL, ... */
+    uint64_t cost;           /* the sum of the costs of all parts with a place */
+    uint64_t bound;          /* no plan of the same buffers costs less */
+    uint64_t spilled;        /* bytes outside the first memory */
+    uint64_t unplaced;       /* the number of buffers without a place */
+    int64_t step;            /* the step with the most live bytes */
+    uint64_t which;          /* as in allot_memories_summary */
+    uint64_t divided;        /* the number of divided buffers */
+    uint64_t whole_cost;     /* the cost of the plan in which no buffer is divided */
+    uint64_t whole_unplaced; /* the number of buffers that have no place in that plan */
+} allot_rows_summary;
+#define ALLOT_ROWS_SUMMARY_INIT {sizeof(allot_rows_summary), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/* Plans buffers in several memories, and divides buffers by rows: the first ones lie in one memory, the others in a
+ * later one. `rows` has the number of rows of each buffer, which divides its size, or is NULL: a buffer with 0 or 1 rows
+ * stays whole, and so does one that is fixed or in a pair. Writes a place for each buffer, a need for each memory, and
+ * the divided buffers to `splits`, an array with room for all buffers, in their order. The other arguments are those of
+ * allot_plan_memories. A failed call writes `which`. */
+ALLOT_API allot_status allot_plan_rows(const allot_problem* problem, const allot_memories* memories,
+                                       const uint64_t* rows, const allot_plan_options* options, allot_place* places,
+                                       allot_need* needs, allot_split* splits, allot_rows_summary* summary);
+
 /* Checks a plan of one memory, from any source, with code that no planner shares. `options` may be NULL. Returns
  * ALLOT_OK if the plan is valid, and otherwise a code and in `which`, unless it is NULL, the two elements that the
  * code is about. The memory of each place must be 0: ALLOT_NOWHERE fails with ALLOT_NO_PLACE, another one with
  * ALLOT_NO_SUCH_MEMORY, and `which[0]` is the buffer. To check a plan of several memories, check each memory with its
- * buffers alone, and with 0 as their memory. */
+ * buffers alone, and with 0 as their memory. The parts of a divided buffer are buffers then. */
 ALLOT_API allot_status allot_plan_validate(const allot_problem* problem, const allot_plan_options* options,
                                            const allot_place* places, uint64_t which[2]);
 

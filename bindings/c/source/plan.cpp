@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// plan: the planners of one and of several memories, and the validator, with arrays of the caller.
+// plan: the planners of one memory, of several memories and of rows, and the validator, with arrays of the caller.
 #include "counters.hpp"
 #include "status.hpp"
 
 #include <allot/plan/memories.hpp>
 #include <allot/plan/plan.hpp>
+#include <allot/plan/rows.hpp>
 #include <allot/plan/validate.hpp>
 
 namespace {
@@ -201,14 +202,19 @@ private:
     std::span<const std::uint64_t> uses_{}, allowed_{};
 };
 
-void write_places(const own_array<allot::memory_place>& found, allot_place* places) noexcept {
-    for (std::size_t i = 0; i != found.size(); ++i) {
-        const bool placed = found[i].memory != allot::memory_place::nowhere;
-        places[i] = placed ? allot_place{found[i].offset, found[i].memory} : allot_place{0, ALLOT_NOWHERE};
-    }
+[[nodiscard]] allot_place place_of(const allot::memory_place& place) noexcept {
+    const bool placed = place.memory != allot::memory_place::nowhere;
+    return placed ? allot_place{place.offset, place.memory} : allot_place{0, ALLOT_NOWHERE};
 }
-[[nodiscard]] allot_memories_summary summary_of(const allot::memories_summary& plan) noexcept {
-    allot_memories_summary made = ALLOT_MEMORIES_SUMMARY_INIT;
+void write_places(const own_array<allot::memory_place>& found, allot_place* places) noexcept {
+    for (std::size_t i = 0; i != found.size(); ++i) places[i] = place_of(found[i]);
+}
+void write_needs(const own_array<allot::memory_needs>& found, allot_need* needs) noexcept {
+    for (std::size_t i = 0; i != found.size(); ++i) needs[i] = {found[i].peak, found[i].align};
+}
+/// Copies what the summaries of all plans in several memories have.
+template <class Summary>
+[[nodiscard]] Summary summary_of(const allot::memories_summary& plan, Summary made) noexcept {
     made.quality = static_cast<std::uint64_t>(plan.status);
     made.cost = plan.cost;
     made.bound = plan.bound;
@@ -248,8 +254,50 @@ allot_status allot_plan_memories(const allot_problem* given, const allot_memorie
         allot::plan_memories_into(all, found.span(), needed.span(), work.arrays(), effort, watch_of(wanted));
     if (!plan) return refuse(plan.error(), none, summary);
     write_places(found, places);
-    for (std::size_t i = 0; i != in.size(); ++i) needs[i] = {needed[i].peak, needed[i].align};
-    write_struct(summary_of(*plan), summary);
+    write_needs(needed, needs);
+    write_struct(summary_of(*plan, none), summary);
+    return ALLOT_OK;
+}
+
+allot_status allot_plan_rows(const allot_problem* given, const allot_memories* given_memories, const uint64_t* rows,
+                             const allot_plan_options* options, allot_place* places, allot_need* needs,
+                             allot_split* splits, allot_rows_summary* summary) {
+    if (const allot_status status = clear_struct(summary); status != ALLOT_OK) return status;
+    const allot_rows_summary none = ALLOT_ROWS_SUMMARY_INIT;
+    allot_plan_options wanted;
+    if (const allot_status status = read_options(options, wanted); status != ALLOT_OK) return status;
+    const own_memory memory{wanted.callbacks};
+    problem from{memory};
+    memories in{memory};
+    if (const allot_status status = from.read(given); status != ALLOT_OK) return status;
+    if (const allot_status status = in.read(given_memories, from.size()); status != ALLOT_OK) return status;
+    if (((places == nullptr || splits == nullptr) && from.size() != 0) || (needs == nullptr && in.size() != 0))
+        return ALLOT_NULL_ARGUMENT;
+    allot::rows_problem all{in.with(from)};
+    if (rows != nullptr) all.rows = {rows, from.size()};
+    if (const auto error = allot::detail::check_rows(all); error.reason != allot::plan_refusal::none)
+        return refuse(error, none, summary);
+
+    const auto effort = with_effort<allot::memories_options>(wanted);
+    workspace work{memory};
+    own_array<allot::memory_place> found{memory};
+    own_array<allot::memory_needs> needed{memory};
+    own_array<allot::row_split> divided{memory};
+    if (!work.create(space_of_rows(all, effort)) || !found.create(from.size()) || !needed.create(in.size()) ||
+        !divided.create(from.size()))
+        return ALLOT_OUT_OF_MEMORY;
+    const auto plan = allot::plan_rows_into(all, found.span(), needed.span(), divided.span(), work.arrays(), effort,
+                                            watch_of(wanted));
+    if (!plan) return refuse(plan.error(), none, summary);
+    write_places(found, places);
+    write_needs(needed, needs);
+    for (std::size_t k = 0; k != plan->divided; ++k)
+        splits[k] = {divided[k].buffer, divided[k].rows, place_of(divided[k].rest)};
+    allot_rows_summary made = summary_of(*plan, none);
+    made.divided = plan->divided;
+    made.whole_cost = plan->whole_cost;
+    made.whole_unplaced = plan->whole_unplaced;
+    write_struct(made, summary);
     return ALLOT_OK;
 }
 

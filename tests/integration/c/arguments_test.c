@@ -257,29 +257,61 @@ static void pool_arguments(void) {
 
 static void separate_arguments(void) {
     const allot_buffer buffers[2] = {{64, 0, 2, 1}, {64, 1, 3, 1}};
-    const allot_memory memory[2] = {{100, 1, 0}, {UINT64_MAX, 1, 1}};
+    const allot_memory memories[2] = {{100, 1, 0}, {UINT64_MAX, 1, 1}};
     allot_pair separate[1] = {{0, UINT64_MAX}};
-    allot_problem problem = ALLOT_PROBLEM_INIT;
-    allot_memories memories = ALLOT_MEMORIES_INIT;
-    allot_memories_summary several = ALLOT_MEMORIES_SUMMARY_INIT;
-    allot_place places[2];
-    allot_need needs[2];
-    problem.buffers = buffers;
-    memories.memories = memory;
-    problem.buffer_count = memories.memory_count = 2;
-    memories.separate_count = 1;
-    CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, places, needs, &several), ALLOT_NULL_ARGUMENT);
-    memories.separate = separate;
-    CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, places, needs, &several), ALLOT_PLAN_NO_SUCH_BUFFER);
-    CHECK_EQ(several.which, SIZE_MAX);
+    spread of = spread_of(buffers, 2, memories, 2);
+    of.memories.separate_count = 1;
+    CHECK_EQ(plan_memories_of(&of), ALLOT_NULL_ARGUMENT);
+    of.memories.separate = separate;
+    CHECK_EQ(plan_memories_of(&of), ALLOT_PLAN_NO_SUCH_BUFFER);
+    CHECK_EQ(of.summary.which, SIZE_MAX);
     separate[0].second = 0;
-    CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, places, needs, &several), ALLOT_PLAN_CONTRADICTION);
+    CHECK_EQ(plan_memories_of(&of), ALLOT_PLAN_CONTRADICTION);
     separate[0].second = 1;
-    CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, places, needs, &several), ALLOT_OK);
-    memories.struct_size = offsetof(allot_memories, separate); /* a caller of the first version */
-    CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, places, needs, &several), ALLOT_OK);
-    --memories.struct_size;
-    CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, places, needs, &several), ALLOT_BAD_STRUCT_SIZE);
+    CHECK_EQ(plan_memories_of(&of), ALLOT_OK);
+    of.memories.struct_size = offsetof(allot_memories, separate); /* a caller of the first version */
+    CHECK_EQ(plan_memories_of(&of), ALLOT_OK);
+    --of.memories.struct_size;
+    CHECK_EQ(plan_memories_of(&of), ALLOT_BAD_STRUCT_SIZE);
+}
+
+static void rows_arguments(void) {
+    const allot_buffer buffers[2] = {{64, 0, 2, 1}, {96, 1, 3, 1}};
+    allot_memory memories[2] = {{100, 1, 0}, {UINT64_MAX, 1, 1}};
+    const uint64_t wrong[6][2] = {{64, 7}, {8, 97}, {8, UINT64_MAX}, {8, 64}, {5, 12}, {65, 12}};
+    const uint64_t rows[2] = {8, 12};
+    spread of = spread_of(buffers, 2, memories, 2);
+    for (size_t i = 0; i != 6; ++i) {
+        of.rows_summary.cost = of.places[1].offset = of.needs[0].peak = of.splits[0].rows = 77;
+        CHECK_EQ(plan_rows_of(&of, wrong[i]), ALLOT_PLAN_INDIVISIBLE);
+        CHECK_EQ(of.rows_summary.which, i < 4 ? 1 : 0);
+        of.rows_summary.which = 0;
+        CHECK(IS_ZERO(of.rows_summary) && of.places[1].offset == 77 && of.needs[0].peak == 77 &&
+              of.splits[0].rows == 77);
+    }
+    CHECK_EQ(allot_plan_rows(NULL, &of.memories, rows, NULL, of.places, of.needs, of.splits, &of.rows_summary),
+             ALLOT_NULL_ARGUMENT);
+    CHECK_EQ(allot_plan_rows(&of.problem, NULL, rows, NULL, of.places, of.needs, of.splits, &of.rows_summary),
+             ALLOT_NULL_ARGUMENT);
+    CHECK_EQ(allot_plan_rows(&of.problem, &of.memories, rows, NULL, NULL, of.needs, of.splits, &of.rows_summary),
+             ALLOT_NULL_ARGUMENT);
+    CHECK_EQ(allot_plan_rows(&of.problem, &of.memories, rows, NULL, of.places, NULL, of.splits, &of.rows_summary),
+             ALLOT_NULL_ARGUMENT);
+    CHECK_EQ(allot_plan_rows(&of.problem, &of.memories, rows, NULL, of.places, of.needs, NULL, &of.rows_summary),
+             ALLOT_NULL_ARGUMENT);
+    CHECK_EQ(allot_plan_rows(&of.problem, &of.memories, rows, NULL, of.places, of.needs, of.splits, NULL),
+             ALLOT_NULL_ARGUMENT);
+    of.rows_summary.struct_size = sizeof of.rows_summary - 1;
+    CHECK_EQ(plan_rows_of(&of, rows), ALLOT_BAD_STRUCT_SIZE);
+    of.rows_summary.struct_size = sizeof of.rows_summary;
+    memories[1].align = 3;
+    CHECK_EQ(plan_rows_of(&of, rows), ALLOT_PLAN_NOT_A_MEMORY);
+    CHECK_EQ(of.rows_summary.which, 1);
+    memories[1].align = 1;
+    CHECK_EQ(plan_rows_of(&of, NULL), ALLOT_OK); /* whole buffers */
+    CHECK(of.rows_summary.divided == 0 && of.rows_summary.cost == of.rows_summary.whole_cost);
+    of.problem.buffer_count = 0;
+    CHECK_EQ(allot_plan_rows(&of.problem, &of.memories, NULL, NULL, NULL, of.needs, NULL, &of.rows_summary), ALLOT_OK);
 }
 
 static void plan_arguments(void) {
@@ -519,6 +551,7 @@ void test_arguments(void) {
     pool_arguments();
     plan_arguments();
     separate_arguments();
+    rows_arguments();
     page_cache_arguments();
 }
 

@@ -27,6 +27,21 @@ typedef struct counted_memory {
 } counted_memory;
 allot_callbacks callbacks_of(counted_memory* memory);
 
+/* A problem of buffers in memories, and the results of its plans. */
+typedef struct spread {
+    allot_problem problem;
+    allot_memories memories;
+    allot_memories_summary summary;
+    allot_rows_summary rows_summary;
+    allot_place places[8];
+    allot_need needs[8];
+    allot_split splits[8];
+} spread;
+spread spread_of(const allot_buffer* buffers, size_t buffer_count, const allot_memory* memories, size_t memory_count);
+/* Plans it, and returns the code. */
+allot_status plan_memories_of(spread* of);
+allot_status plan_rows_of(spread* of, const uint64_t* rows);
+
 /* The bytes of a snapshot. */
 typedef struct written {
     unsigned char bytes[1 << 16];

@@ -77,6 +77,27 @@ int append(void* to, const void* bytes, size_t size) {
     return 0;
 }
 
+spread spread_of(const allot_buffer* buffers, size_t buffer_count, const allot_memory* memories, size_t memory_count) {
+    spread made;
+    memset(&made, 0, sizeof made);
+    made.problem.struct_size = sizeof made.problem;
+    made.memories.struct_size = sizeof made.memories;
+    made.summary.struct_size = sizeof made.summary;
+    made.rows_summary.struct_size = sizeof made.rows_summary;
+    made.problem.buffers = buffers;
+    made.problem.buffer_count = buffer_count;
+    made.memories.memories = memories;
+    made.memories.memory_count = memory_count;
+    return made;
+}
+allot_status plan_memories_of(spread* of) {
+    return allot_plan_memories(&of->problem, &of->memories, NULL, of->places, of->needs, &of->summary);
+}
+allot_status plan_rows_of(spread* of, const uint64_t* rows) {
+    return allot_plan_rows(&of->problem, &of->memories, rows, NULL, of->places, of->needs, of->splits,
+                           &of->rows_summary);
+}
+
 int main(void) {
     test_arguments();
     test_structs();

@@ -131,6 +131,9 @@ static void plans(counted_memory* counted) {
     allot_memories_summary several = ALLOT_MEMORIES_SUMMARY_INIT;
     allot_place places[4];
     allot_need needs[2];
+    allot_split splits[4];
+    const uint64_t rows[4] = {1, 1, 1, 10};
+    allot_rows_summary divided = ALLOT_ROWS_SUMMARY_INIT;
     unsigned requests = 0;
     options.callbacks = &callbacks;
     problem.buffers = buffers;
@@ -147,6 +150,13 @@ static void plans(counted_memory* counted) {
     memories.separate_count = 1;
     for (size_t i = 0; i != 4; ++i) places[i] = untouched;
     if (failed(counted, requests, allot_plan_memories(&problem, &memories, &options, places, needs, &several)))
+        for (size_t i = 0; i != 4; ++i) CHECK(memcmp(&places[i], &untouched, sizeof untouched) == 0);
+    CHECK_EQ(counted->live, 0);
+    memories.separate_count = 0;
+    for (size_t i = 0; i != 4; ++i) places[i] = untouched;
+    requests = counted->requests;
+    if (failed(counted, requests,
+               allot_plan_rows(&problem, &memories, rows, &options, places, needs, splits, &divided)))
         for (size_t i = 0; i != 4; ++i) CHECK(memcmp(&places[i], &untouched, sizeof untouched) == 0);
     problem.reserved = reserved;
     problem.reserved_count = 1;

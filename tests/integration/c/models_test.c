@@ -401,27 +401,99 @@ static void banks(void) { /* operands of two multiplications: a caller that does
     const allot_buffer buffers[3] = {{64, 0, 2, 1}, {32, 0, 4, 1}, {64, 2, 4, 1}};
     const allot_memory two[3] = {{128, 1, 0}, {128, 1, 0}, {UINT64_MAX, 1, 1}};
     const allot_pair operands[2] = {{0, 1}, {1, 2}};
-    allot_problem problem = ALLOT_PROBLEM_INIT;
-    allot_memories memories = ALLOT_MEMORIES_INIT;
-    allot_memories_summary summary = ALLOT_MEMORIES_SUMMARY_INIT;
-    allot_place places[3];
-    allot_need needs[3];
-    problem.buffers = buffers;
-    problem.buffer_count = 3;
-    memories.memories = two;
-    memories.memory_count = 3;
-    memories.separate = operands;
-    memories.separate_count = 2;
-    CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, places, needs, &summary), ALLOT_OK);
-    CHECK(summary.quality == ALLOT_OPTIMAL && summary.cost == 0 && summary.unplaced == 0);
+    spread of = spread_of(buffers, 3, two, 3);
+    const allot_place* places = of.places;
+    of.memories.separate = operands;
+    of.memories.separate_count = 2;
+    CHECK_EQ(plan_memories_of(&of), ALLOT_OK);
+    CHECK(of.summary.quality == ALLOT_OPTIMAL && of.summary.cost == 0 && of.summary.unplaced == 0);
     CHECK(places[0].memory == places[2].memory && places[0].memory + places[1].memory == 1);
-    memories.struct_size = offsetof(allot_memories, separate);
-    CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, places, needs, &summary), ALLOT_OK);
+    of.memories.struct_size = offsetof(allot_memories, separate);
+    CHECK_EQ(plan_memories_of(&of), ALLOT_OK);
     CHECK(places[0].memory == 0 && places[1].memory == 0 && places[2].memory == 0);
-    memories.struct_size = sizeof memories;
-    memories.memory_count = 1;
-    CHECK_EQ(allot_plan_memories(&problem, &memories, NULL, places, needs, &summary), ALLOT_OK);
-    CHECK(summary.quality == ALLOT_INFEASIBLE && summary.unplaced == 1 && places[1].memory == ALLOT_NOWHERE);
+    of.memories.struct_size = sizeof of.memories;
+    of.memories.memory_count = 1;
+    CHECK_EQ(plan_memories_of(&of), ALLOT_OK);
+    CHECK(of.summary.quality == ALLOT_INFEASIBLE && of.summary.unplaced == 1 && places[1].memory == ALLOT_NOWHERE);
+}
+
+static void rows_in_two_memories(void) { /* the rest of the fast memory, and a buffer that exceeds each memory */
+    const allot_buffer buffers[2] = {{640, 0, 4, 1}, {768, 1, 2, 1}}, large[1] = {{100, 0, 1, 1}};
+    const allot_memory fast_and_slow[2] = {{1024, 1, 0}, {UINT64_MAX, 1, 1}}, two[2] = {{64, 1, 0}, {64, 1, 2}};
+    const uint64_t rows[2] = {10, 12}, ten[1] = {10}, two_rows[1] = {1};
+    spread of = spread_of(buffers, 2, fast_and_slow, 2);
+    CHECK_EQ(plan_rows_of(&of, rows), ALLOT_OK);
+    CHECK(of.rows_summary.quality == ALLOT_OPTIMAL && of.rows_summary.cost == 384 && of.rows_summary.bound == 384);
+    CHECK(of.rows_summary.whole_cost == 640 && of.rows_summary.whole_unplaced == 0 && of.rows_summary.spilled == 384);
+    CHECK(of.rows_summary.divided == 1 && of.splits[0].rest.memory == 1 && of.places[of.splits[0].buffer].memory == 0);
+    CHECK_EQ(of.splits[0].rows + 6, rows[of.splits[0].buffer]);
+    CHECK(of.needs[0].peak == 1024 && of.needs[1].peak == 384);
+    of = spread_of(large, 1, two, 2);
+    CHECK_EQ(plan_rows_of(&of, ten), ALLOT_OK);
+    CHECK(of.rows_summary.cost == 80 && of.splits[0].rows == 6 && of.rows_summary.whole_unplaced == 1);
+    CHECK_EQ(plan_rows_of(&of, two_rows), ALLOT_OK);
+    CHECK(of.rows_summary.quality == ALLOT_INFEASIBLE && of.rows_summary.unplaced == 1 && of.rows_summary.bound == 0);
+    CHECK(of.places[0].memory == ALLOT_NOWHERE && of.rows_summary.which == 0 && of.rows_summary.divided == 0);
+}
+
+/* Plans random buffers with rows, and checks each part as a buffer of one memory. */
+static void one_plan_of_rows(const allot_plan_options* options) {
+    allot_buffer buffers[BUFFERS], parts[2 * BUFFERS];
+    allot_place places[BUFFERS], at[2 * BUFFERS];
+    allot_split splits[BUFFERS];
+    uint64_t rows[BUFFERS], cost = 0, which[2];
+    const allot_memory memory_of[2] = {{below(600) + 1, 1, 0}, {UINT64_MAX, 8, 3}};
+    allot_need needs[2];
+    allot_memories memories = ALLOT_MEMORIES_INIT;
+    allot_problem problem = ALLOT_PROBLEM_INIT;
+    allot_rows_summary summary = ALLOT_ROWS_SUMMARY_INIT;
+    size_t next = 0, divided = 0;
+    problem.buffers = buffers;
+    problem.buffer_count = random_buffers(buffers);
+    memories.memories = memory_of;
+    memories.memory_count = 2;
+    for (size_t i = 0; i != problem.buffer_count; ++i) {
+        rows[i] = below(8);
+        buffers[i].size *= rows[i] < 2 ? 1 : rows[i];
+    }
+    CHECK_EQ(allot_plan_rows(&problem, &memories, rows, options, places, needs, splits, &summary), ALLOT_OK);
+    CHECK(summary.unplaced == 0 && summary.bound <= summary.cost && summary.cost <= summary.whole_cost);
+    for (uint64_t m = 0; m != 2; ++m) { /* the parts in each memory */
+        allot_plan_options capacity = ALLOT_PLAN_OPTIONS_INIT;
+        allot_problem here = ALLOT_PROBLEM_INIT;
+        const allot_place none = {0, 0};
+        size_t count = 0;
+        capacity.capacity = needs[m].peak == 0 ? 1 : needs[m].peak;
+        next = 0;
+        for (size_t i = 0; i != problem.buffer_count; ++i) {
+            const int is_divided = next != summary.divided && splits[next].buffer == i;
+            const uint64_t row = rows[i] < 2 ? buffers[i].size : buffers[i].size / rows[i];
+            const uint64_t first = is_divided ? splits[next].rows * row : buffers[i].size;
+            const allot_place place[2] = {places[i], is_divided ? splits[next].rest : none};
+            const uint64_t size[2] = {first, buffers[i].size - first};
+            for (size_t k = 0; k != 1 + (size_t)is_divided; ++k) {
+                if (place[k].memory != m) continue;
+                parts[count] = buffers[i];
+                parts[count].size = size[k];
+                if (parts[count].align < memory_of[m].align) parts[count].align = memory_of[m].align;
+                at[count] = place[k];
+                at[count++].memory = 0;
+                cost += size[k] * memory_of[m].cost;
+            }
+            if (is_divided) {
+                CHECK(place[0].memory == 0 && place[1].memory == 1 && splits[next].rows > 0 &&
+                      splits[next].rows < rows[i]);
+                ++next;
+            }
+        }
+        here.buffers = parts;
+        here.buffer_count = count;
+        divided = next;
+        CHECK_EQ(allot_plan_validate(&here, &capacity, at, which), ALLOT_OK);
+        CHECK(needs[m].peak <= memory_of[m].capacity);
+    }
+    CHECK_EQ(divided, summary.divided);
+    CHECK_EQ(summary.cost, cost);
 }
 
 void test_plan(void) {
@@ -432,6 +504,7 @@ void test_plan(void) {
     options.callbacks = &callbacks;
     constraints();
     banks();
+    rows_in_two_memories();
     for (unsigned round = 0; round != 10; ++round) {
         one_plan(NULL);
         options.effort = round % 2 == 0 ? ALLOT_NO_SEARCH : 5000;
@@ -439,11 +512,13 @@ void test_plan(void) {
         one_plan(&options);
         one_plan_of_memories(NULL);
         one_plan_of_memories(&options);
+        one_plan_of_rows(&options);
         options.effort = options.capacity = 0;
         options.watch = stop_at_once;
         options.user = &seen;
         one_plan(&options);
         one_plan_of_memories(&options);
+        one_plan_of_rows(&options);
         options.watch = NULL;
         CHECK_EQ(counted.live, 0);
     }
