@@ -35,7 +35,8 @@ public:
     watcher(const watcher&) = delete;
     watcher& operator=(const watcher&) = delete;
 
-    /// Returns whether to end the work on this memory. Each memory has an equal share of the remaining time.
+    /// Returns whether to end the work on this memory. Each memory has an equal share of the remaining time, except that
+    /// a cost is that of all memories.
     [[nodiscard]] bool operator()(std::size_t memory, allot::plan_progress now) {
         if (interrupted) return true;
         const double passed = seconds();
@@ -44,7 +45,7 @@ public:
             begun_ = passed;
         }
         show(passed, now);
-        const auto left = static_cast<double>(given_.memories.size() - memory);
+        const auto left = static_cast<double>(of_cost_ ? 1 : given_.memories.size() - memory);
         return budget_ && passed - begun_ >= (*budget_ - begun_) / left;
     }
     [[nodiscard]] double seconds() const { return std::chrono::duration<double>(clock::now() - started_).count(); }
@@ -56,7 +57,8 @@ private:
     void show(double passed, allot::plan_progress now) {
         if (passed < next_) return;
         next_ = terminal_ ? passed + 0.1 : 2 * passed;
-        const std::string which = given_.memories.size() > 1 ? given_.memories[memory_].name + ": " : "";
+        const bool is_one_of_several = !of_cost_ && given_.memories.size() > 1;
+        const std::string which = is_one_of_several ? given_.memories[memory_].name + ": " : "";
         std::fprintf(stderr, "%s%s%s%s%s, lower bound %s%s, %.0f s; Ctrl-C ends with this plan%s",
                      terminal_ ? "\r\033[K" : "", which.c_str(), of_cost_ ? "cost " : "", bytes(now.peak).c_str(),
                      of_cost_ ? "" : " bytes", bytes(now.bound).c_str(), gap_text(now.peak, now.bound).c_str(), passed,
