@@ -80,14 +80,14 @@ public:
             first == bin_lists::count) [[unlikely]]
             return allocate_searched(wanted, need);
         const auto mask = static_cast<Offset>(wanted.align - 1);
-        place found = lowest_in(first, need, mask);
+        position found = lowest_in(first, need, mask);
         if (found.hole == none) {
             const bin sure = base::first_all_fit(enough);
             const bin b = sure < bin_lists::count ? bins.next(sure) : bin_lists::count;
             if (b == bin_lists::count) return allocate_searched(wanted, need);
             found = lowest_in_sure(b, mask);
         }
-        return cut(found, need, wanted.size);
+        return cut(found.hole, found.at, need, wanted.size);
     }
     /// Slow path of `allocate_placed`, which visits all holes that may fit.
     ALLOT_NOINLINE constexpr allocation_type allocate_searched(layout_type wanted, Offset need) noexcept {
@@ -96,18 +96,18 @@ public:
     /// Cuts a block out of a hole. The rest on either side remains a hole. Returns an empty allocation if there is no
     /// hole or no record.
     constexpr allocation_type give(place found, Offset need, Offset size) noexcept {
-        return found.hole == none ? allocation_type{} : cut(found, need, size);
+        return found.hole == none ? allocation_type{} : cut(found.hole, found.at, need, size);
     }
     /// Does the same. Precondition: there is a hole.
-    ALLOT_INLINE constexpr allocation_type cut(place found, Offset need, Offset size) noexcept {
+    ALLOT_INLINE constexpr allocation_type cut(node hole, Offset at, Offset need, Offset size) noexcept {
         if (!nodes.room_for_one()) [[unlikely]]
             return {};
         const node fresh = nodes.take();
-        unlink_numbered(found.hole);
-        const auto left = nodes.cut(found.hole, found.at, need, fresh);
-        put(found.hole, left.below);
+        unlink_numbered(hole);
+        const auto left = nodes.cut(hole, at, need, fresh);
+        put(hole, left.below);
         put(fresh, left.above);
-        return {{found.at, size}, nodes.metadata(fresh)};
+        return {{at, size}, nodes.metadata(fresh)};
     }
 
     // ── freeing and resizing ─────────────────────────────────────────────────────────────────────────────────────
@@ -127,12 +127,17 @@ public:
     }
 
 private:
+    /// Position of a block in a hole, without the bin of the hole.
+    struct position {
+        node hole = none;
+        Offset at = places::nowhere;
+    };
     /// Returns the lowest place in the first few holes of a bin that is not empty.
-    [[nodiscard]] ALLOT_INLINE constexpr place lowest_in(bin b, Offset need, Offset mask) const noexcept {
-        place best{none, b, places::nowhere};
+    [[nodiscard]] ALLOT_INLINE constexpr position lowest_in(bin b, Offset need, Offset mask) const noexcept {
+        position best;
         node hole = bins.head(b);
         for (unsigned left = Options.candidates;;) {
-            if (const Offset at = nodes.lowest(hole, need, mask); at < best.at) {
+            if (const Offset at = nodes.lowest(hole, need, mask); at < best.at) [[unlikely]] {
                 best.hole = hole;
                 best.at = at;
             }
@@ -140,7 +145,7 @@ private:
         }
     }
     /// Returns the same for a bin whose holes all fit.
-    [[nodiscard]] ALLOT_INLINE constexpr place lowest_in_sure(bin b, Offset mask) const noexcept {
+    [[nodiscard]] ALLOT_INLINE constexpr position lowest_in_sure(bin b, Offset mask) const noexcept {
         node best = bins.head(b), hole = best;
         Offset low = nodes.offset(best);
         for (unsigned left = Options.candidates; --left != 0 && (hole = nodes.next(hole)) != none;)
@@ -148,7 +153,7 @@ private:
                 best = hole;
                 low = other;
             }
-        return {best, b, static_cast<Offset>((low + mask) & ~mask)};
+        return {best, static_cast<Offset>((low + mask) & ~mask)};
     }
     /// Cuts a block from the front of a hole.
     ALLOT_INLINE constexpr allocation_type cut_front(node hole, Offset need, Offset size) noexcept {
