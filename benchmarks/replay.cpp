@@ -84,7 +84,7 @@ void for_each_subject(Use use) {
 #endif
     use_each<interprocess_best_fit>(use);
     use_each<allot_side_table, allot_side_table_granule<16, 1>, allot_side_table_granule<256, 1>,
-             allot_side_table_granule<16, 8>, allot_side_table_granule<256, 8>, set_best_fit>(use);
+             allot_side_table_granule<16, 2>, allot_side_table_granule<256, 2>, set_best_fit>(use);
 #ifdef ALLOT_MORE_SUBJECTS
     for_each_more_subject(use);
 #endif

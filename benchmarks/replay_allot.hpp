@@ -149,7 +149,7 @@ struct allot_side_table
     static bool serves(const workload&) { return true; }
     using allot_offsets::allot_offsets;
 };
-/// Sizes and offsets are multiples of the trace's least alignment. More candidates pack tighter. The bound of offsets is
+/// Sizes and offsets are multiples of the trace's least alignment. Two candidates pack tighter. The bound of offsets is
 /// that of allocators with 32-bit offsets.
 template <std::size_t Granule>
 inline constexpr std::size_t four_bytes_of_granules = Granule * 0xFFFF'FFFFU;

@@ -11,8 +11,9 @@
 // Holes are segregated into bins by size (size_bins.hpp). Every small size has its own bin; above, eight bins share a
 // power of two. A request searches the lowest bin that has a suitable hole. It takes the hole at the lowest offset
 // among the first few holes of that bin. For an alignment up to the granule, it takes the newest hole of a bin of one
-// size. The rest of the hole on either side remains a hole. A node store keeps the records: in band (in_band.hpp) or in
-// a side table (block_table.hpp).
+// size. If `granule` is set, `candidates` is 2 and there is no `offset_index`, it compares two holes there as well. The
+// rest of the hole on either side remains a hole. A node store keeps the records: in band (in_band.hpp) or in a side
+// table (block_table.hpp).
 //
 // When to use: blocks of many sizes with independent lifetimes, on any device.
 //

@@ -173,6 +173,7 @@ TEST_CASE("prefer_size: best_fit chooses the same holes with a side table") {
     play<fits<side, std::uint64_t>, fits<side, std::uint32_t>, fits<side, std::uint8_t>,
          fits<best_fit_options{.store = node_store::side_table, .records = 60, .granule = 8, .large = 123},
               std::uint16_t>,
+         fits<best_fit_options{.store = node_store::side_table, .granule = 16, .candidates = 2}, std::uint32_t>,
          fits<best_fit_options{.store = node_store::side_table, .candidates = 1, .probes = 1}, std::uint32_t>,
          fits<best_fit_options{.store = node_store::side_table, .records = 12, .candidates = 9}, std::uint64_t>>();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// holes: the holes of best_fit: their bins, the search for the best one, and the cuts that make blocks of them.
+// holes: the holes of best_fit: the search for the best one, and the cuts that make blocks of them. hole_lists.hpp has
+// their lists.
 //
 //     │ block │  hole  │ block │ block │      hole       │
 //                 └──────── bins ─────────────┘
@@ -9,27 +10,25 @@
 // With `best_fit_options::prefer_size`, only the general path is compiled, without the faster paths for common
 // requests. Both variants choose the same holes. holes_in_band.hpp has the faster paths for records in band.
 //
-// Complexity: O(1) for `link`, `unlink` and the cuts. `find` visits the holes that may be too small or misaligned, at
-// most `probes`. `around` and `hole_of` visit the holes, or O(log holes) of them with
-// best_fit_options::offset_index. Then `link` and `unlink` also take O(log holes).
+// Complexity: O(1) for the cuts. `find` visits the holes that may be too small or misaligned, at most `probes`.
+// `around` and `hole_of` visit the holes, or O(log holes) of them with best_fit_options::offset_index. Then the cuts
+// also take O(log holes).
 #pragma once
 
 #include <allot/core/detail/compiler.hpp>
 #include <allot/core/extent.hpp>
 #include <allot/strategy/detail/block_table.hpp>
+#include <allot/strategy/detail/hole_lists.hpp>
 #include <allot/strategy/detail/node_sizes.hpp>
-#include <allot/strategy/detail/offset_index.hpp>
-#include <allot/strategy/detail/size_bins.hpp>
-
-#include <utility>
 
 namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// Holes in bins by size.
+/// The choice and the cuts of holes.
 template <best_fit_options Options, class Nodes, std::unsigned_integral Offset>
-class holes {
+class holes : public hole_lists<Options, Nodes, Offset> {
+    using base = hole_lists<Options, Nodes, Offset>;
     using sizes = node_sizes<Options, Nodes, Offset>;
     using places = placement<Nodes, Offset>;
     using layout_type = basic_layout<Offset>;
@@ -39,20 +38,29 @@ class holes {
     static constexpr node none = Nodes::none;
     static constexpr Offset header = Nodes::header, nowhere = places::nowhere;
     static constexpr bool small = Options.prefer_size, in_band = Options.store == node_store::in_band;
-    // Whether the first hole of a list has the number of the list.
-    static constexpr bool numbered = requires { Nodes::number_of_list(0); };
-    // Whether `none` names a record, so that its links can be written.
-    static constexpr bool none_is_record = is_block_table<Nodes>;
     static constexpr bool indexed = Options.offset_index && !in_band;
-    // With a granule, sizes follow no pattern that a processor predicts: the lists change without branches, and bins
-    // are finer. Small extents keep the coarser bins, which need less memory.
-    static constexpr bool branchless = !small && !in_band && Options.granule > 1;
-    static constexpr Offset largest = sizes::largest_node / Nodes::granule;
-    static constexpr bool fine = !in_band && Options.granule > 1 && std::uint64_t{largest} > 0xFFFF;
+
+protected:
+    // Whether the lower one of the first two holes is taken from each list, also from that of a bin of one size.
+    static constexpr bool pairs = is_block_table<Nodes> && Options.granule > 1 && Options.candidates == 2;
+
+    using base::before_first;
+    using base::move_first;
+    using base::unlink_numbered;
 
 public:
-    using bin_lists = size_bins<Offset, node, none, largest, fine>;
-    using bin = typename bin_lists::bin;
+    using base::bin_of;
+    using base::bins;
+    using base::enter;
+    using base::index;
+    using base::leave;
+    using base::link;
+    using base::nodes;
+    using base::pop;
+    using base::put;
+    using base::unlink;
+    using typename base::bin;
+    using typename base::bin_lists;
 
     /// Position of a node in a hole.
     struct place {
@@ -60,22 +68,6 @@ public:
         bin from = 0;  // the hole's bin
         Offset at = nowhere;
     };
-
-    Nodes nodes;     // records of blocks and holes
-    bin_lists bins;  // heads of the lists of holes
-    ALLOT_NO_UNIQUE_ADDRESS std::conditional_t<indexed, offset_index<Nodes>, no_index> index{};
-
-    constexpr holes() noexcept = default;
-    constexpr holes(holes&& other) noexcept
-        : nodes{std::move(other.nodes)}, bins{std::exchange(other.bins, {})}, index{std::exchange(other.index, {})} {}
-    constexpr holes& operator=(holes&& other) noexcept {
-        nodes = std::move(other.nodes);
-        bins = std::exchange(other.bins, {});
-        index = std::exchange(other.index, {});
-        return *this;
-    }
-
-    [[nodiscard]] static constexpr bin bin_of(Offset size) noexcept { return bin_lists::of(size / Nodes::granule); }
 
     // ── searching ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -92,7 +84,9 @@ public:
         };
         const bool anywhere = small && sizes::is_anywhere(wanted);
         const Offset enough = anywhere ? need : places::enough(need, wanted.align);
-        const auto candidates = [&](bin b) { return anywhere && bin_lists::is_exact(b) ? 1 : Options.candidates; };
+        const auto candidates = [&](bin b) {
+            return anywhere && bin_lists::is_exact(b) && !pairs ? 1 : Options.candidates;
+        };
         if (sizes::is_large(wanted.size))
             return search<true>(first, enough, candidates, [&](node hole) {
                 return place_in(hole,
@@ -267,93 +261,10 @@ public:
         return size;
     }
 
-    // ── bins ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-    /// Makes a hole of a node of `size` bytes that is in no bin.
-    ALLOT_INLINE constexpr void link(node hole, Offset size) noexcept {
-        nodes.mark_hole(hole, size);
-        put(hole, bin_of(size));
-    }
-    /// Adds a hole to a bin and to the index.
-    ALLOT_INLINE constexpr void put(node hole, bin to) noexcept {
-        enter(hole, to);
-        if constexpr (indexed) index.insert(nodes, hole);
-    }
-    /// Removes a hole from its list and from the index. `its_bin` is called only if the hole is the head.
-    template <class Bin>
-    ALLOT_INLINE constexpr void unlink(node hole, Bin its_bin) noexcept {
-        leave(hole, its_bin);
-        if constexpr (indexed) index.erase(nodes, hole);
-    }
-    /// Adds a hole to a bin. The holes of a bin are a list, newest first.
-    ALLOT_INLINE constexpr void enter(node hole, bin to) noexcept {
-        const node second = bins.head(to);
-        nodes.set_next(hole, second);
-        set_prev_if_any(hole, second, hole);
-        nodes.set_prev(hole, before_first(to));
-        if constexpr (branchless) bins.push(to, hole);
-        else bins.push(to, hole, second);
-    }
-    /// Removes the head of a bin, also from the index. Precondition: the hole is that head.
-    ALLOT_INLINE constexpr void pop(bin from, node hole) noexcept {
-        const node next = nodes.next(hole);
-        set_prev_if_any(hole, next, before_first(from));
-        if constexpr (branchless) bins.replace(from, next);
-        else bins.pop(from, next);
-        if constexpr (indexed) index.erase(nodes, hole);
-    }
-    /// Removes a hole from its list. `its_bin` is called only if the hole is the head and has no number of its list.
-    template <class Bin>
-    ALLOT_INLINE constexpr void leave(node hole, Bin its_bin) noexcept {
-        if constexpr (numbered) return unlink_any(hole);
-        const node next = nodes.next(hole), prev = nodes.prev(hole);
-        set_prev_if_any(hole, next, prev);
-        if (prev != none) nodes.set_next(prev, next);
-        else if constexpr (branchless) bins.replace(its_bin(), next);
-        else bins.pop(its_bin(), next);
-    }
-
 protected:
-    /// Removes a hole from its list, whose first hole has the number of the list. One function for all callers.
-    constexpr void unlink_any(node hole) noexcept { unlink_numbered(hole); }
-    ALLOT_INLINE constexpr void unlink_numbered(node hole) noexcept {
-        const node next = nodes.next(hole), prev = nodes.prev(hole);
-        set_prev_if_any(hole, next, prev);
-        if (!Nodes::is_number_of_list(prev)) nodes.set_next(prev, next);
-        else if constexpr (branchless) bins.replace(Nodes::list_of(prev), next);
-        else bins.pop(Nodes::list_of(prev), next);
-    }
-    /// Adds `hole` to the bin `to` in place of `old`, the first one of its list.
-    ALLOT_INLINE void replace_first(node old, node hole, bin to) noexcept {
-        if (hole != old) move_first(old, hole, to);
-    }
-    /// Does the same. Precondition: `hole` is not `old`.
-    ALLOT_INLINE void move_first(node old, node hole, bin to) noexcept {
-        const node next = nodes.next(old);
-        nodes.set_next(hole, next);
-        nodes.set_prev(hole, before_first(to));
-        if (next != none) nodes.set_prev(next, hole);
-        bins.set_head(to, hole);
-    }
-    /// Returns what the first hole of a list has instead of a previous hole.
-    [[nodiscard]] static constexpr node before_first([[maybe_unused]] bin list) noexcept {
-        if constexpr (numbered) return Nodes::number_of_list(list);
-        else return none;
-    }
     /// Returns the first bin whose holes all have at least this size. The result may be `>= bin_lists::count`.
     [[nodiscard]] static constexpr bin first_all_fit(Offset size) noexcept {
         return bin_of(size) + (bin_lists::is_exact(bin_of(size)) ? 0 : 1);
-    }
-
-    /// Links `next`, unless it is `none`, to the hole before it. `hole` is in no list.
-    ALLOT_INLINE constexpr void set_prev_if_any(node hole, node next, node prev) noexcept {
-        if constexpr (none_is_record) nodes.set_prev(next, prev);
-        else if constexpr (branchless) nodes.set_prev(select(next == none, hole, next), prev);
-        else if (next != none) nodes.set_prev(next, prev);
-    }
-    /// Returns `yes ? a : b`, by arithmetic, which compilers do not turn into a branch.
-    [[nodiscard]] ALLOT_INLINE static constexpr node select(bool yes, node a, node b) noexcept {
-        return b ^ ((a ^ b) & (node{0} - node{yes}));
     }
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // beside_holes: the cuts and the faster paths of best_fit for a table with one record for each block.
 //
-//     bins of one size:  take the first hole
+//     bins of one size:  take the first hole; with two candidates and a granule, the lower one of the first two
 //     other bins:        compare the first few holes of the request's own bin, then those of the next bin
 //
 // Internal. The general path and the faster paths choose the same holes (holes.hpp). With a granule, sizes follow no
@@ -28,6 +28,7 @@ class beside_holes : public holes<Options, Nodes, Offset> {
     using node = typename Nodes::node;
     static constexpr node none = Nodes::none;
 
+    using base::pairs;
     using base::select;
     using base::unlink_numbered;
 
@@ -52,18 +53,23 @@ public:
         const bin own = bin_of(need);
         node hole = bins.head(own);
         if (bin_lists::is_exact(own)) {
+            if constexpr (!pairs)
+                if (hole != none) return take_exact(hole, own, need, wanted.size);
             if (hole == none) {
                 const bin from = bins.next(own);
                 if (from == bin_lists::count) [[unlikely]]
                     return {};
-                hole = bin_lists::is_exact(from) ? bins.head(from) : this->lowest_of(from, need);
+                hole = pairs || bin_lists::is_exact(from) ? bins.head(from) : this->lowest_of(from, need);
             }
             return cut_front(hole, need, wanted.size);
         }
         const bin other = bins.after(own);
         if (other == bin_lists::count) [[unlikely]]
             return allocate_placed(wanted, need);
-        if constexpr (Options.candidates == 1) {
+        if constexpr (pairs) {
+            const unsigned fits = unsigned{nodes.size(hole) >= need} | unsigned{nodes.size(nodes.next(hole)) >= need};
+            hole = select(fits != 0, hole, bins.head(other));
+        } else if constexpr (Options.candidates == 1) {
             const node larger = bins.head(other);
             hole = select(nodes.size(hole) >= need, hole, larger);  // the record of `none` has no hole
         } else {
@@ -155,12 +161,35 @@ private:
             }
         return {best, static_cast<Offset>((low + mask) & ~mask)};
     }
-    /// Cuts a block from the front of a hole.
+    /// Removes the lower one of the first two holes of a list that are large enough, without a branch. Returns it.
+    /// Precondition: one of them is large enough.
+    [[nodiscard]] ALLOT_INLINE constexpr node take_lower(node first, Offset need) noexcept {
+        const node second = nodes.next(first), after = nodes.next(second), list = nodes.prev(first);
+        const unsigned is_better =
+            unsigned{nodes.offset(second) < nodes.offset(first)} | unsigned{nodes.size(first) < need};
+        const bool takes_second = (unsigned{nodes.size(second) >= need} & is_better) != 0;  // `none` has no hole
+        const node left = select(takes_second, first, second);
+        nodes.set_next(left, after);  // after `none`: `none`
+        nodes.set_prev(after, left);
+        nodes.set_prev(left, list);
+        bins.replace(Nodes::list_of(list), left);
+        return select(takes_second, second, first);
+    }
+    /// Makes a block of the first hole of a bin of its size.
+    ALLOT_INLINE constexpr allocation_type take_exact(node hole, bin own, Offset need, Offset size) noexcept {
+        if (!nodes.room_for_one()) [[unlikely]]
+            return {};
+        const node fresh = nodes.take();
+        this->pop(own, hole);
+        return {{nodes.cut_front(hole, need, fresh).offset, size}, nodes.metadata(fresh)};
+    }
+    /// Cuts a block from the front of a hole. With pairs, from one of the first two holes of the list of `hole`.
     ALLOT_INLINE constexpr allocation_type cut_front(node hole, Offset need, Offset size) noexcept {
         if (!nodes.room_for_one()) [[unlikely]]
             return {};
         const node fresh = nodes.take();
-        if constexpr (Options.candidates == 1) this->pop(Nodes::list_of(nodes.prev(hole)), hole);
+        if constexpr (pairs) hole = take_lower(hole, need);
+        else if constexpr (Options.candidates == 1) this->pop(Nodes::list_of(nodes.prev(hole)), hole);
         else unlink_numbered(hole);
         const auto made = nodes.cut_front(hole, need, fresh);
         put(fresh, made.rest);
