@@ -38,12 +38,9 @@
 
 #include <allot/core/detail/compiler.hpp>
 #include <allot/core/options.hpp>
+#include <allot/strategy/detail/best_fit_holes.hpp>
 #include <allot/strategy/detail/best_fit_refusals.hpp>
-#include <allot/strategy/detail/holes_beside.hpp>
-#include <allot/strategy/detail/holes_in_band.hpp>
-#include <allot/strategy/detail/in_band.hpp>
 #include <allot/strategy/detail/node_sizes.hpp>
-#include <allot/strategy/detail/side_table.hpp>
 
 #include <utility>
 
@@ -51,20 +48,6 @@ namespace allot {
 inline namespace v1 {
 
 namespace detail {
-
-/// The node store of a best_fit. `Memory` is the access to the memory for records in band.
-template <best_fit_options Options, std::unsigned_integral Offset, class Memory>
-struct best_fit_nodes {
-    static constexpr auto granule = static_cast<Offset>(Options.granule);
-    static constexpr Offset last = bounded(Options.largest_offset, std::numeric_limits<Offset>::max());
-    using unit =
-        std::conditional_t<(last / Options.granule <= 0xFFFF'FFFFU && sizeof(Offset) > 4), std::uint32_t, Offset>;
-    using beside =
-        std::conditional_t<Options.offset_index, side_table_nodes<Offset, Options.records, granule, index_links>,
-                           block_table_nodes<Offset, Options.records, granule, unit>>;
-    using type = std::conditional_t<Options.store == node_store::in_band,
-                                    in_band_nodes<Offset, Memory, Options.unlocked_capacity>, beside>;
-};
 
 template <best_fit_options Options, std::unsigned_integral Offset, unsigned Axes>
 class ordered_fit;
@@ -96,10 +79,7 @@ private:
     using places = detail::placement<nodes_type, Offset>;
     static_assert(detail::best_fit_refuses_all<sizes::largest_node >= nodes_type::min_hole>::said);
     static constexpr bool block_table = detail::is_block_table<nodes_type>;
-    using general_holes = std::conditional_t<block_table, detail::beside_holes<Options, nodes_type, Offset>,
-                                             detail::holes<Options, nodes_type, Offset>>;
-    using holes_type =
-        std::conditional_t<in_band && !prefers_size, detail::in_band_holes<Options, nodes_type, Offset>, general_holes>;
+    using holes_type = typename detail::best_fit_holes<Options, nodes_type, Offset>::type;
     using bins = typename holes_type::bin_lists;
     using bin = typename bins::bin;
 
@@ -173,24 +153,7 @@ public:
     /// returns false if more than one extent was inserted since the table was empty.
     constexpr bool resize_extent(extent_type inserted, Offset size) noexcept {
         const extent_type had = sizes::usable_of(inserted), now = sizes::usable_of({inserted.offset, size});
-        if (!had || !now || !holes_.nodes.knows_end()) return false;
-        const node hole = holes_.nodes.last_hole(had);
-        const Offset size_of_hole = hole == none ? 0 : holes_.nodes.size(hole);
-        if (now.size > had.size) {
-            const auto more = static_cast<Offset>(now.size - had.size);
-            if (hole == none && (more < nodes_type::min_hole || !holes_.nodes.room(nodes_type::hole_records)))
-                return false;
-            if (hole != none) holes_.unlink(hole, [&] { return holes_type::bin_of(size_of_hole); });
-            holes_.link(holes_.nodes.extend(had, more), static_cast<Offset>(size_of_hole + more));
-        } else if (now.size < had.size) {
-            const auto less = static_cast<Offset>(had.size - now.size);
-            if (size_of_hole < less || !places::is_hole_or_nothing(static_cast<Offset>(size_of_hole - less)))
-                return false;
-            holes_.unlink(hole, [&] { return holes_type::bin_of(size_of_hole); });
-            if (const node left = holes_.nodes.shorten(had, less); left != none)
-                holes_.link(left, static_cast<Offset>(size_of_hole - less));
-        }
-        return true;
+        return had && now && holes_.nodes.knows_end() && holes_.move_end(had, now);
     }
     /// Returns the size with which the extent ends with its last block; 0 if the extent has no block and can be
     /// removed. With several extents, a side table returns the size of the extent.
@@ -350,13 +313,11 @@ public:
     /// Returns the reason for which `allocate(wanted)` would fail. O(holes).
     [[nodiscard]] constexpr diagnosis diagnose(layout_type wanted) const noexcept {
         Offset free = 0, largest = 0;
-        for (bin b = holes_.bins.next(0); b != bins::count; b = holes_.bins.after(b)) {
-            for (node n = holes_.bins.head(b); n != none; n = holes_.nodes.next(n)) {
-                const Offset usable = holes_.nodes.size(n) - header;
-                free = static_cast<Offset>(free + usable);
-                if (usable > largest) largest = usable;
-            }
-        }
+        holes_.for_each([&](node hole) {
+            const Offset usable = holes_.nodes.size(hole) - header;
+            free = static_cast<Offset>(free + usable);
+            if (usable > largest) largest = usable;
+        });
         if (const refusal reason = invalidity(wanted); reason != refusal::none) return {reason, largest};
         if (const Offset need = sizes::of_node(wanted.size); need != 0)
             if (const auto found = holes_.find(wanted, need); found.hole != none)

@@ -102,6 +102,13 @@ public:
         else bins.pop(its_bin(), next);
     }
 
+    /// Calls `f(hole)` for each hole. O(holes).
+    template <class Function>
+    constexpr void for_each(Function f) const noexcept {
+        for (bin b = bins.next(0); b != bin_lists::count; b = bins.after(b))
+            for (node hole = bins.head(b); hole != none; hole = nodes.next(hole)) f(hole);
+    }
+
 protected:
     /// Removes a hole from its list, whose first hole has the number of the list. One function for all callers.
     constexpr void unlink_any(node hole) noexcept { unlink_numbered(hole); }

@@ -251,6 +251,24 @@ public:
     constexpr void resize_block(node held, Offset had, Offset need) noexcept {
         keep_front(held, static_cast<Offset>(had + absorb_above(held)), need);
     }
+    /// Moves the end of an extent. Returns false and changes nothing if a block is in the way, if the rest of a hole
+    /// would be too small, or if no record is available. Precondition: the end of the extent is known.
+    constexpr bool move_end(extent_type had, extent_type now) noexcept {
+        const node hole = nodes.last_hole(had);
+        const Offset size = hole == none ? 0 : nodes.size(hole);
+        if (now.size > had.size) {
+            const auto more = static_cast<Offset>(now.size - had.size);
+            if (hole == none && (more < Nodes::min_hole || !nodes.room(Nodes::hole_records))) return false;
+            if (hole != none) unlink(hole, [&] { return bin_of(size); });
+            link(nodes.extend(had, more), static_cast<Offset>(size + more));
+        } else if (now.size < had.size) {
+            const auto less = static_cast<Offset>(had.size - now.size);
+            if (size < less || !places::is_hole_or_nothing(static_cast<Offset>(size - less))) return false;
+            unlink(hole, [&] { return bin_of(size); });
+            if (const node left = nodes.shorten(had, less); left != none) link(left, static_cast<Offset>(size - less));
+        }
+        return true;
+    }
     /// Joins the hole above, if any, to `n`. Returns the size of that hole, or 0.
     ALLOT_INLINE constexpr Offset absorb_above(node n) noexcept {
         const node above = nodes.hole_after(n);
