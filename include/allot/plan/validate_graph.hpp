@@ -13,7 +13,8 @@
 //               to. Bytes of a view that are already in their place are neither read nor written.
 //
 // An operator may change the bytes of a tensor that it reads only by an alias of kind `overwrite`, at the same offset.
-// The tensors that the caller reads must have their contents after the last operator.
+// The tensors that the caller writes must not share bytes, in any order of their writes. Those that it reads must have
+// their contents after the last operator.
 //
 // It shares no code with `order_operators` and `share_bytes`. It does not check that the peak is minimal.
 //
@@ -43,7 +44,8 @@ enum class graph_violation_kind : unsigned char {
     outside,      ///< Tensor `first` exceeds the capacity.
     lost,         ///< Operator `first` reads tensor `second`, whose bytes contain something else.
     overwritten,  ///< Operator `first` changes tensor `second` while it reads it, without an alias.
-    mixed,        ///< Operator `first` writes tensor `second` and another tensor to the same bytes.
+    mixed,        ///< Operator `first`, or the caller before the first one, writes two tensors to the same bytes;
+                  ///< `second` is one of them. For the caller, `first` is the number of operators.
     output_lost,  ///< Tensor `first` is an output of the graph, and its bytes contain something else at the end.
     bad_rows,     ///< The rows of tensor `first` overlap or do not divide it, or rows of other tensors are missing.
     not_strided,  ///< Operator `first`, or the caller after the last one, needs tensor `second` without its rows.
@@ -60,7 +62,7 @@ enum class graph_violation_kind : unsigned char {
         case graph_violation_kind::outside: return "a tensor exceeds the capacity";
         case graph_violation_kind::lost: return "an operator reads bytes that contain something else";
         case graph_violation_kind::overwritten: return "an operator changes a tensor while it reads it";
-        case graph_violation_kind::mixed: return "an operator writes two tensors to the same bytes";
+        case graph_violation_kind::mixed: return "an operator or the caller writes two tensors to the same bytes";
         case graph_violation_kind::output_lost: return "an output of the graph contains something else at the end";
         case graph_violation_kind::bad_rows: return "the rows of a tensor overlap or do not divide it";
         case graph_violation_kind::not_strided: return "an operator cannot read or write a tensor whose rows are apart";
@@ -110,6 +112,8 @@ public:
             written_[i] = true;
             store(i);
         }
+        for (std::uint32_t i = 0; i != graph_.tensors.size(); ++i)
+            if (graph_.tensors[i].is_input && !is_intact(i)) return {mixed, graph_.operators.size(), i};
         for (const std::uint32_t now : order)
             if (const graph_violation found = execute(now); found.kind != none) return found;
         for (std::size_t i = 0; i != graph_.tensors.size(); ++i)

@@ -27,12 +27,12 @@ public:
         : graph_{graph}, places_(graph.tensors.size()), contents_(graph.tensors.size()), memory_(bytes, byte{~0u, 0}) {}
 
     void place(std::size_t tensor, byte_place at) { places_[tensor] = at; }
-    /// Writes the inputs. Returns false if the caller cannot write or read a tensor.
+    /// Writes the inputs. Returns false if the caller cannot write one of them, or writes two of them to one byte.
     [[nodiscard]] bool begin() {
         for (std::uint32_t i = 0; i != graph_.tensors.size(); ++i)
             if (graph_.tensors[i].is_input) fill(i), put(i);
         for (std::uint32_t i = 0; i != graph_.tensors.size(); ++i)
-            if (graph_.tensors[i].is_input && places_[i].rows.size != 0) return false;
+            if (graph_.tensors[i].is_input && (places_[i].rows.size != 0 || !has(i))) return false;
         return true;
     }
     /// Runs an operator. Returns false if it does not find its inputs, cannot use their rows, or harms one.

@@ -57,6 +57,21 @@ TEST_CASE("validate_graph: each violation is found") {
     CHECK(check(made, {0, 8, 16, 20}) == allot::graph_violation{kind::bad_graph, 1, 0});
 }
 
+TEST_CASE("validate_graph: inputs that share bytes are found, also if no operator reads one of them") {
+    for (const std::uint32_t read : {0u, 1u}) {
+        graphs::owner made;
+        for (int i = 0; i != 3; ++i) made.add_tensor(8);
+        made.tensors[0].is_input = made.tensors[1].is_input = made.tensors[2].is_output = true;
+        made.add_operator({read}, {2});
+        CAPTURE(read);
+        CHECK(check(made, {0, 8, 16}, 24, {0}).kind == kind::none);
+        CHECK(check(made, {0, 4, 16}, 24, {0}) == allot::graph_violation{kind::mixed, 1, 0});
+        CHECK(check(made, {8, 8, 16}, 24, {0}) == allot::graph_violation{kind::mixed, 1, 0});
+        made.tensors[1 - read].size = 0;
+        CHECK(check(made, {8, 8, 16}, 24, {0}).kind == kind::none);
+    }
+}
+
 TEST_CASE("validate_graph: agrees with a run of each byte, for random offsets") {
     std::mt19937 random{5};
     std::size_t valid = 0, invalid = 0;
