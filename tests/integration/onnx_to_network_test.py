@@ -4,13 +4,17 @@
 import contextlib
 import importlib.util
 import io
+import math
+import random
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 try:
+    import numpy
     import onnx
+    import onnx.numpy_helper
     from onnx import TensorProto, helper
 except ImportError:
     print("skipped: Python's onnx module is missing (Debian: python3-onnx)")
@@ -242,6 +246,96 @@ class OnnxToNetwork(unittest.TestCase):
                   [value("x", 2), value("c", dtype=TensorProto.BOOL)], [value("y", 2)]),
             ["network tiny", "tensor 0 8 float32 2 x", "tensor 1 1 bool scalar c", "tensor 2 8 float32 2 y", "input 0",
              "input 1", "output 2", "step 0 If 1 -> next 1 2", "step 1 Identity 0 -> 2 next 3", "step 2 Identity -> 2"])
+
+    def begin_of(self, made):
+        """Returns the index after "from" of the step of a slice; None if there is none."""
+        steps = [line for line in self.lines_of(made) if line.startswith("step")]
+        words = next(line for line in steps if " Slice " in line).split(" from ")
+        return tuple(map(int, words[1].split("x"))) if words[1:] else None
+
+    def sliced(self, shape, starts, ends, axes=None, steps=None, opset=13, dtype="int64", style="initializer"):
+        """Returns a model with a slice of x, whose indexes are given in a style, and a step that reads the slice."""
+        given = {"starts": starts, "ends": ends, "axes": axes, "steps": steps}
+        weights, before, attributes, names = [], [], {}, ["x"]
+        for name, values in given.items():
+            if opset < 10 and values is not None:
+                attributes[name] = values
+            elif opset >= 10:
+                names.append(name if values is not None else "")
+                if values is not None and style == "constant":
+                    before.append(node("Constant", [], [name], value_ints=values))
+                elif values is not None:
+                    weights.append(onnx.numpy_helper.from_array(numpy.array(values, dtype), name))
+        while names[-1] == "":
+            names.pop()
+        nodes = [*before, node("Slice", names, ["y"], **attributes), node("Relu", ["y"], ["z"])]
+        return model(nodes, [value("x", *shape)], [helper.make_tensor_value_info("z", FLOAT, None)], weights, opset=opset)
+
+    def test_the_begin_of_a_slice(self):
+        chance = random.Random(2)
+        far = [-2**63, 2**63 - 1, -2**31, 2**31 - 1]
+        with_begin = 0
+        for _ in range(200):
+            shape = [chance.randrange(1, 6) for _ in range(chance.randrange(1, 5))]
+            axes = chance.sample(range(len(shape)), chance.randrange(1, len(shape) + 1))
+            starts, ends = ([chance.choice([*range(-7, 8), *far]) for _ in axes] for _ in range(2))
+            opset, dtype, style = chance.choice([9, 11, 13]), "int64", chance.choice(["initializer", "constant"])
+            if style == "initializer" and all(abs(each) < 2**31 for each in [*starts, *ends]):
+                dtype = "int32"
+            if opset == 11:
+                style = "initializer"  # Constant has no value_ints before opset 12
+            steps = [chance.choice([1, 1, 1, 2, 3]) for _ in axes] if opset > 9 and chance.random() < 0.5 else None
+            named = [axis - len(shape) * (opset > 10 and chance.random() < 0.5) for axis in axes]
+            index = [slice(None)] * len(shape)
+            for axis, start, end, step in zip(axes, starts, ends, steps or [1] * len(axes)):
+                index[axis] = slice(start, end, step)
+            whole = numpy.arange(math.prod(shape)).reshape(shape)
+            expected = whole[tuple(index)]
+            if axes == list(range(len(axes))) and chance.random() < 0.5 and steps is None:
+                named = None
+            made = self.sliced(shape, starts, ends, named, steps, opset, dtype, style)
+            made.graph.value_info.append(value("y", *expected.shape))  # onnx does not always infer it
+            begin = self.begin_of(made)
+            if steps and set(steps) != {1}:
+                self.assertIsNone(begin)
+                continue
+            with_begin += expected.size != 0
+            inside = tuple(slice(first, first + extent) for first, extent in zip(begin, expected.shape))
+            self.assertEqual(whole[inside].tolist(), expected.tolist(), (shape, starts, ends, named))
+        self.assertGreater(with_begin, 30)
+
+    def test_slices_without_a_begin(self):
+        made = self.sliced([4, 5], [1], [3], [0])
+        self.assertEqual(self.begin_of(made), (1, 0))
+        made.graph.input.append(value("starts", 1, dtype=TensorProto.INT64))  # a default, which the caller may replace
+        made.graph.value_info.append(value("y", 2, 5))
+        self.assertIsNone(self.begin_of(made))
+        self.assertIsNone(self.begin_of(self.sliced([4, 5], [3], [0], [0], [-1])))
+        made.ir_version = 3  # each initializer is an input
+        self.assertEqual(self.begin_of(made), (1, 0))
+        computed = self.sliced([4, 5], [1], [3], [0])
+        del computed.graph.initializer[0]
+        computed.graph.input.append(value("starts", 1, dtype=TensorProto.INT64))
+        computed.graph.value_info.append(value("y", 2, 5))
+        self.assertIsNone(self.begin_of(computed))
+        weights = self.sliced([4, 5], [1], [3], [0])  # x is a weight
+        del weights.graph.input[:]
+        weights.graph.initializer.append(onnx.numpy_helper.from_array(numpy.zeros((4, 5), "float32"), "x"))
+        weights.graph.node.append(node("Add", ["z", "in"], ["out"]))
+        weights.graph.input.append(value("in", 2, 5))
+        weights.graph.output.append(value("out", 2, 5))
+        self.assertEqual([line for line in self.lines_of(weights) if line.startswith("step")], ["step 0 Add 0 -> 1"])
+
+    def test_a_slice_in_a_branch(self):
+        bounds = [helper.make_tensor(name, TensorProto.INT64, [1], [number]) for name, number in [("b", 1), ("e", 3)]]
+        then = helper.make_graph([node("Slice", ["x", "b", "e"], ["r"])], "then", [], [value("r", 2)])
+        other = helper.make_graph([node("Slice", ["x", "b", "f"], ["r"])], "else", [], [value("r", 2)],
+                                  [helper.make_tensor("f", TensorProto.INT64, [1], [-1])])
+        made = model([node("If", ["c"], ["y"], then_branch=then, else_branch=other), node("Abs", ["y"], ["z"])],
+                     [value("x", 4), value("c", dtype=TensorProto.BOOL)], [value("z", 2)], bounds)
+        steps = [line for line in self.lines_of(made) if line.startswith("step")]
+        self.assertEqual(steps, ["step 0 If 1 -> next 1 2", "step 1 Slice 0 -> 2 from 1 next 3", "step 2 Slice 0 -> 2 from 1",
+                                 "step 3 Abs 2 -> 3"])
 
     def loop_body(self, nodes, results, shape=(4,)):
         controls = [value("i", dtype=TensorProto.INT64), value("go", dtype=TensorProto.BOOL)]

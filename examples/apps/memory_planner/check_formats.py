@@ -7,7 +7,9 @@ Expected lifetimes and sizes are written by hand from the documentation of each 
 """
 
 import copy
+import itertools
 import json
+import math
 import pickle
 import random
 import re
@@ -769,6 +771,60 @@ step 3 Gemm 3 -> 4
                 self.assertEqual([places["1"][1:], places["2"][1:]], [("", "")] * 2)
             self.assertEqual(places["3"][1:], ("", ""))
         self.assertEqual(self.peaks(self.COLUMNS, "--in-place"), 600)
+
+    def sliced(self, shape, begin, part, *arguments):
+        """Returns the addresses of the elements of a slice, in bytes from its tensor; None if the slice is a copy."""
+        sizes = [1, 4 * math.prod(shape), 4 * math.prod(part), 1]
+        shapes = ["1", "x".join(map(str, shape)), "x".join(map(str, part)), "1"]
+        lines = [f"tensor {id} {sizes[id]} float32 {shapes[id]} t{id}" for id in range(4)]
+        steps = ["step 0 Conv 0 -> 1", "step 1 Slice 1 -> 2 from " + "x".join(map(str, begin)), "step 2 Gemm 2 -> 3"]
+        path = self.file("slice.network", "\n".join(["network s", *lines, "input 0", "output 3", *steps, ""]))
+        rows = {row["id"]: row for row in self.plan(path, "--in-place", *arguments)[1]}
+        start = int(rows["2"]["offset"]) - int(rows["1"]["offset"])
+        if not 0 <= start < sizes[1]:
+            return None
+        row, stride = (int(rows["2"].get(column) or 0) for column in ("row", "stride"))
+        return [start + (byte // row * stride + byte % row if row else byte) for byte in range(0, sizes[2], 4)]
+
+    def test_slices_are_views(self):
+        chance = random.Random(3)
+        found = {"consecutive": 0, "rows": 0, "copied": 0}
+        for _ in range(40):
+            shape = [chance.randrange(1, 4) for _ in range(chance.randrange(2, 6))]
+            part = [extent if chance.random() < 0.5 else chance.randrange(1, extent + 1) for extent in shape]
+            begin = [chance.randrange(0, extent - each + 1) for extent, each in zip(shape, part)]
+            indexes = itertools.product(*(range(first, first + each) for first, each in zip(begin, part)))
+            addresses = []
+            for index in indexes:
+                position = 0
+                for extent, each in zip(shape, index):
+                    position = position * extent + each
+                addresses.append(4 * position)
+            layouts = [(row, stride) for row in range(1, math.prod(part) + 1) for stride in range(4, 4 * math.prod(shape) + 1, 4)
+                       if addresses == [addresses[0] + i // row * stride + i % row * 4 for i in range(len(addresses))]]
+            is_consecutive = any(row == math.prod(part) for row, _ in layouts)
+            found["consecutive" if is_consecutive else "rows" if layouts else "copied"] += 1
+            place = self.sliced(shape, begin, part)
+            self.assertEqual(place, addresses if is_consecutive else None, (shape, begin, part))
+            place = self.sliced(shape, begin, part, "--strided", "Gemm")
+            self.assertEqual(place, addresses if layouts else None, (shape, begin, part))
+        self.assertGreater(min(found.values()), 1, found)
+
+    def test_wrong_slices(self):
+        head = "network s\ntensor 0 12 u8 3x4 x\ntensor 1 4 u8 2x2 y\ninput 0\noutput 1\nstep 0 Slice "
+        for step, reason in (("0 -> 1 from 2x0", "the slice is not inside tensor 0"), ("0 -> 1 from 0", "the slice is not inside tensor 0"),
+                             ("0 -> 1 from 0xa", "the slice is not inside tensor 0"),
+                             ("0 -> 1 from", 'one list of numbers follows the word "from"'),
+                             ("0 -> 1 from 0x0 1", 'one list of numbers follows the word "from"'),
+                             ("-> 1 from 0x0", 'a step with "from" reads one or more tensors and writes one')):
+            self.refused(self.file("s.network", head + step + "\n"), 6, reason)
+
+    def test_a_slice_in_the_new_order(self):
+        text = ("network s\ntensor 0 12 u8 3x4 x\ntensor 1 4 u8 2x2 y\ninput 0\noutput 1\n"
+                "step 0 Slice 0 -> 1 from 1x2\n")
+        out = self.folder / "out.network"
+        self.run_it("--order", "--out", str(out), self.file("s.network", text))
+        self.assertEqual(out.read_text(), text)
 
     def test_the_network_in_the_new_order(self):
         out = self.folder / "out.network"

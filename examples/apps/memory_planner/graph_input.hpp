@@ -4,13 +4,13 @@
 //
 //     element by element   Relu, Add, …          the output may overwrite an input of its size and type
 //     all bytes            Reshape, Flatten, …   a view
-//     consecutive parts    Concat, Split         views, if all dimensions before the axis are 1
-//     rows                 Concat, Split         views, if --strided lists the other operators of the parts
+//     consecutive parts    Concat, Split, Slice  views, if all dimensions before the axis are 1
+//     rows                 Concat, Split, Slice  views, if --strided lists the other operators of the parts
 //
 // With --recompute, operators that read and write few bytes are repeated, so that their results need not be in memory
 // between two readers.
 //
-// The network states no attributes. The axis of a concatenation follows from the shapes.
+// Of all attributes, the network only states the begin of a slice. The axis of a concatenation follows from the shapes.
 #pragma once
 
 #include "network_input.hpp"
@@ -74,6 +74,8 @@ private:
             divide(each.writes[0], each.reads);
         } else if (each.reads.size() == 1 && (name == "split" || name == "split_v")) {
             divide(each.reads[0], each.writes);
+        } else if (!each.begin.empty()) {
+            slice(each);
         }
     }
     void add(std::size_t large, std::size_t small, std::uint64_t offset,
@@ -86,13 +88,13 @@ private:
     }
     /// Adds views of parts, if the parts are the whole tensor and their shapes differ from it in one dimension.
     void divide(std::size_t all, const std::vector<std::size_t>& parts) {
-        const std::vector<std::uint64_t> whole = dimensions_of(net_.tensors[all]);
+        const std::vector<std::uint64_t> whole = demo::dimensions_of(net_.tensors[all].shape);
         std::uint64_t sum = 0;
         for (const std::size_t part : parts) sum += net_.tensors[part].size;
         if (sum != net_.tensors[all].size || sum == 0) return;
         std::vector<allot::graph_alias> views;
         for (std::uint64_t offset = 0; const std::size_t part : parts) {
-            const auto rows = rows_in(whole, dimensions_of(net_.tensors[part]), net_.tensors[part].size);
+            const auto rows = rows_in(whole, demo::dimensions_of(net_.tensors[part].shape), net_.tensors[part].size);
             if (!rows) return;
             if (net_.tensors[part].size != 0)
                 views.push_back({static_cast<std::uint32_t>(all), static_cast<std::uint32_t>(part), offset,
@@ -103,15 +105,33 @@ private:
         if (std::ranges::any_of(views, differs) || (views[0].rows.size != 0 && strided_.empty())) return;
         aliases_.insert(aliases_.end(), views.begin(), views.end());
     }
-    /// Returns the dimensions of a shape such as 1x64x8x8; none if it is not made of numbers.
-    [[nodiscard]] static std::vector<std::uint64_t> dimensions_of(const demo::tensor& of) {
-        std::istringstream in{of.shape};
+    /// Adds the view of a slice, if its bytes are consecutive or in rows with a common distance.
+    void slice(const demo::step& each) {
+        const std::vector<std::uint64_t> part = demo::dimensions_of(net_.tensors[each.writes[0]].shape);
+        const std::vector<std::uint64_t> strides = strides_in(each.reads[0]), own = strides_in(each.writes[0]);
+        if (strides.empty() || own.empty() || own.back() != strides.back()) return;
+        std::uint64_t offset = 0, row = strides.back(), rows = 1, stride = 0;
+        for (std::size_t i = part.size(); i-- != 0;) {
+            offset += each.begin[i] * strides[i];
+            if (part[i] == 1) continue;
+            if (rows == 1 && strides[i] == row) row *= part[i];
+            else if (rows == 1) stride = strides[i], rows = part[i];
+            else if (strides[i] == stride * rows) rows *= part[i];
+            else return;
+        }
+        if (rows != 1 && strided_.empty()) return;
+        aliases_.push_back({static_cast<std::uint32_t>(each.reads[0]), static_cast<std::uint32_t>(each.writes[0]),
+                            offset, allot::alias_kind::view,
+                            rows == 1 ? allot::row_layout{} : allot::row_layout{row, stride}});
+    }
+    /// Returns the distance in bytes of elements that follow each other in each dimension of a tensor; none if an element
+    /// does not have a whole number of bytes.
+    [[nodiscard]] std::vector<std::uint64_t> strides_in(std::size_t tensor) const {
         std::vector<std::uint64_t> made;
-        for (std::string field; std::getline(in, field, 'x');) {
-            std::uint64_t value = 0;
-            const auto [end, problem] = std::from_chars(field.data(), field.data() + field.size(), value);
-            if (problem != std::errc{} || end != field.data() + field.size()) return {};
-            made.push_back(value);
+        std::uint64_t bytes = net_.tensors[tensor].size;
+        for (const std::uint64_t dimension : demo::dimensions_of(net_.tensors[tensor].shape)) {
+            if (dimension == 0 || bytes % dimension != 0) return {};
+            made.push_back(bytes /= dimension);
         }
         return made;
     }
@@ -141,7 +161,7 @@ private:
         for (const auto& list : {each.reads, each.writes})
             for (const std::size_t tensor : list) {
                 std::uint64_t row = net_.tensors[tensor].size;
-                for (const std::uint64_t dimension : dimensions_of(net_.tensors[tensor])) {
+                for (const std::uint64_t dimension : demo::dimensions_of(net_.tensors[tensor].shape)) {
                     if (dimension == 0 || row % dimension != 0) break;
                     if (dimension == 1) continue;
                     row /= dimension;
@@ -188,6 +208,8 @@ private:
         for (const std::uint32_t each : graph.reads[i]) made << ' ' << each;
         made << " ->";
         for (const std::uint32_t each : graph.writes[i]) made << ' ' << each;
+        const std::vector<std::uint64_t>& begin = net.steps[graph.operator_of[i]].begin;
+        for (std::size_t axis = 0; axis != begin.size(); ++axis) made << (axis == 0 ? " from " : "x") << begin[axis];
         made << '\n';
     }
     return std::move(made).str();

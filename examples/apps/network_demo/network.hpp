@@ -37,10 +37,24 @@ struct tensor {
     std::vector<allot::lifetime> lives;  // in a network with branches: the parts of its lifetime
 };
 
+/// Returns the numbers of a list such as 1x64x8x8; none if it is not made of numbers.
+[[nodiscard]] inline std::vector<std::uint64_t> dimensions_of(const std::string& shape) {
+    std::istringstream in{shape};
+    std::vector<std::uint64_t> made;
+    for (std::string field; std::getline(in, field, 'x');) {
+        std::uint64_t value = 0;
+        const auto [end, problem] = std::from_chars(field.data(), field.data() + field.size(), value);
+        if (problem != std::errc{} || end != field.data() + field.size()) return {};
+        made.push_back(value);
+    }
+    return made;
+}
+
 struct step {
     std::string operation;
     std::vector<std::size_t> reads, writes;  // tensors
     std::vector<std::uint32_t> next;         // steps that can follow; empty: the step after this one
+    std::vector<std::uint64_t> begin;        // of a slice: index of its first element in the first tensor that it reads
 };
 
 struct network {
@@ -192,6 +206,7 @@ private:
         if (number(fields_[1]) != now) refuse("the next step is " + std::to_string(now) + ", not " + fields_[1]);
         if (arrow == fields_.end()) refuse("the step has no \"->\" between its inputs and its outputs");
         const auto next = std::find(arrow, fields_.end(), "next");
+        const auto from = std::find(arrow, next, "from");
         step fresh;
         fresh.operation = fields_[2];
         for (auto field = fields_.begin() + 3; field != arrow; ++field) {
@@ -201,7 +216,7 @@ private:
             net_.tensors[id].is_read = true;
             fresh.reads.push_back(id);
         }
-        for (auto field = arrow + 1; field != next; ++field) {
+        for (auto field = arrow + 1; field != from; ++field) {
             const std::size_t id = known_tensor(*field);
             if (written_[id] && written_twice_ == 0) {
                 written_twice_ = line_;
@@ -211,6 +226,11 @@ private:
             written_[id] = true;
             net_.tensors[id].last = now;
             fresh.writes.push_back(id);
+        }
+        if (from != next) {
+            if (next - from != 2) refuse("one list of numbers follows the word \"from\"");
+            fresh.begin = dimensions_of(from[1]);
+            check_slice(fresh);
         }
         if (next != fields_.end()) {
             if (next + 1 == fields_.end()) refuse("no step follows the word \"next\"");
@@ -222,6 +242,16 @@ private:
         }
         net_.steps.push_back(std::move(fresh));
         lines_.push_back(line_);
+    }
+    void check_slice(const step& each) const {
+        if (each.reads.empty() || each.writes.size() != 1)
+            refuse("a step with \"from\" reads one or more tensors and writes one");
+        const std::vector<std::uint64_t> whole = dimensions_of(net_.tensors[each.reads[0]].shape),
+                                         part = dimensions_of(net_.tensors[each.writes[0]].shape);
+        bool is_inside = !whole.empty() && part.size() == whole.size() && each.begin.size() == whole.size();
+        for (std::size_t i = 0; is_inside && i != whole.size(); ++i)
+            is_inside = part[i] <= whole[i] && each.begin[i] <= whole[i] - part[i];
+        if (!is_inside) refuse("the slice is not inside tensor " + std::to_string(each.reads[0]));
     }
     void finish() {
         if (written_twice_ != 0 && !net_.has_branches()) {

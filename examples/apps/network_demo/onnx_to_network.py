@@ -15,8 +15,12 @@ The format (one record per line, fields separated by a space; a line that starts
     tensor ID BYTES DTYPE SHAPE NAME           IDs count from 0; SHAPE is 1x3x224x224, or "scalar" for rank 0
     input ID                                   a tensor that the caller writes before step 0
     output ID                                  a tensor that the caller reads after the last step
-    step INDEX OPERATOR [ID...] -> [ID...] [next INDEX...]
+    step INDEX OPERATOR [ID...] -> [ID...] [from BEGIN] [next INDEX...]
                                                the tensors it reads -> the tensors it writes; the steps that can follow
+
+BEGIN is the index of the first element of a slice in the first tensor that the step reads, such as 0x16x0x0. The shape of
+the written tensor is the shape of the slice. Slices with a step other than 1, or with indexes that are not constants, do
+not have it.
 
 The operators of If, Loop and Scan become steps too:
 
@@ -91,6 +95,7 @@ class Step(NamedTuple):
     reads: List[int]
     writes: List[int]
     next: List[int] = ()  # the steps that can follow; empty: the step after this one
+    begin: List[int] = ()  # of a slice: the index of its first element in the first tensor that it reads
 
 
 class Network(NamedTuple):
@@ -353,6 +358,8 @@ class Converter:
             model = infer_shapes(model)
         self.graph = model.graph
         self.shell = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
+        # Initializers that the caller may replace. Before version 4, each initializer is also an input.
+        self.replaceable = {v.name for v in model.graph.input} if model.ir_version >= 4 else set()
         self.opset = max([each.version for each in model.opset_import if each.domain in ("", "ai.onnx")], default=1)
         self.scope = Scope(model.graph)
         self.tensors = []
@@ -386,7 +393,26 @@ class Converter:
             scope.weights.update(written)
             return
         writes = [self.add_tensor(scope, name) for name in written if name in scope.needed or self.has_size(scope, name)]
-        self.steps.append(Step(node.op_type, self.tensors_of(reads), writes))
+        begin = self.begin_of(scope, node) if node.op_type == "Slice" and reads[0] is not None and writes else ()
+        self.steps.append(Step(node.op_type, self.tensors_of(reads), writes, begin=begin))
+
+    def begin_of(self, scope, node):
+        """Returns the index of the first element of a slice; empty if its indexes or shapes are unknown or a step is not 1."""
+        fields = ("starts", "ends", "axes", "steps")
+        given = {attribute.name: list(attribute.ints) for attribute in node.attribute}  # before opset 10
+        given.update((field, self.constant(scope, name)) for field, name in zip(fields, node.input[1:]) if name)
+        if None in given.values() or not {"starts", "ends"} <= given.keys():
+            return ()
+        if not all(self.has_size(scope, name) for name in (node.input[0], node.output[0])):
+            return ()
+        whole, part = (shape_of(scope.value(name)) for name in (node.input[0], node.output[0]))
+        starts, ends = given["starts"], given["ends"]
+        axes = [axis % len(whole) for axis in given.get("axes", range(len(starts)))]
+        if any(step != 1 for step in given.get("steps", ())) or len(set(axes)) != len(axes):
+            return ()
+        bounds = {axis: slice(start, end).indices(whole[axis]) for start, end, axis in zip(starts, ends, axes)}
+        begins, ends, _ = zip(*(bounds.get(axis, (0, extent, 1)) for axis, extent in enumerate(whole)))
+        return list(begins) if [max(end - begin, 0) for begin, end in zip(begins, ends)] == part else ()
 
     def add_if(self, scope, node):
         condition = self.id_of(scope, node.input[0], "the operator If")
@@ -438,7 +464,7 @@ class Converter:
 
     def set_rows(self, scope, node, body, rows):
         """Sets the unknown shapes of the stacked outputs of a loop whose number of iterations has a constant bound."""
-        count = self.constant(scope, node.input[0])
+        count = (self.constant(scope, node.input[0]) or [None])[0]
         for name, row in zip(node.output[len(node.output) - len(rows):], rows):
             if count is None or not self.has_size(body, row.name) or self.has_size(scope, name):
                 continue
@@ -446,15 +472,18 @@ class Converter:
             scope.values[name] = onnx.helper.make_tensor_value_info(
                 name, tensor.elem_type, [max(count, 0), *shape_of(body.value(row.name))])
 
-    @staticmethod
-    def constant(scope, name):
-        """Returns a constant number; None if it is unknown."""
-        while scope:
+    def constant(self, scope, name):
+        """Returns the values of a constant integer tensor as a list; None if they are unknown."""
+        while scope and name not in self.replaceable:
             tensors = [weight for weight in scope.graph.initializer if weight.name == name]
-            tensors += [attribute.t for node in scope.graph.node if node.op_type == "Constant" and name in node.output
-                        for attribute in node.attribute if attribute.name == "value"]
+            for node in scope.graph.node:
+                if node.op_type == "Constant" and name in node.output:
+                    given = onnx.helper.get_attribute_value(node.attribute[0])
+                    if node.attribute[0].name in ("value_int", "value_ints"):
+                        return [given] if isinstance(given, int) else list(given)
+                    tensors += [given] if node.attribute[0].name == "value" else []
             if tensors:
-                return int(onnx.numpy_helper.to_array(tensors[0]).reshape(-1)[0])
+                return [int(each) for each in onnx.numpy_helper.to_array(tensors[0]).reshape(-1)]
             scope = scope.outer
         return None
 
@@ -624,7 +653,8 @@ def text_of(network, comments):
     lines += [f"output {id}" for id in network.outputs]
     for index, step in enumerate(network.steps):
         following = ["next", *step.next] if step.next else []
-        words = ["step", index, one_word(step.operator), *step.reads, "->", *step.writes, *following]
+        begin = ["from", "x".join(map(str, step.begin))] if step.begin else []
+        words = ["step", index, one_word(step.operator), *step.reads, "->", *step.writes, *begin, *following]
         lines.append(" ".join(map(str, words)))
     return "\n".join(lines) + "\n"
 
