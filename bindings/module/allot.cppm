@@ -42,9 +42,9 @@ module;
 #include <allot/plan/ranged.hpp>
 #include <allot/plan/recompute_tensors.hpp>
 #include <allot/plan/rows.hpp>
-#include <allot/plan/share_bytes.hpp>
+#include <allot/plan/share_branches.hpp>
 #include <allot/plan/timed.hpp>
-#include <allot/plan/validate_graph.hpp>
+#include <allot/plan/validate_branches.hpp>
 #include <allot/plan/validate_queues.hpp>
 #include <allot/plan/validate_ranged.hpp>
 #include <allot/plan/validate_rows.hpp>
@@ -577,6 +577,7 @@ using allot::shape;
 using allot::shaped_device;
 using allot::sharded;
 using allot::sharded_metadata;
+using allot::share_branches;
 using allot::share_bytes;
 using allot::share_rows;
 using allot::shared_row;
@@ -685,6 +686,7 @@ using allot::up_to;
 using allot::use;
 using allot::use_policies;
 using allot::validate;
+using allot::validate_branches;
 using allot::validate_graph;
 using allot::validate_memories;
 using allot::validate_mixed;

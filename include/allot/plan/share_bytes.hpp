@@ -38,6 +38,7 @@
 #pragma once
 
 #include <allot/plan/detail/byte_sharer.hpp>
+#include <allot/plan/detail/ordered_lives.hpp>
 #include <allot/plan/graph.hpp>
 #include <allot/plan/problem.hpp>
 
@@ -53,35 +54,48 @@ struct graph_sharing {
     std::vector<std::uint64_t> shift;    ///< Offset of each tensor in its buffer.
     std::vector<row_layout> rows;        ///< Rows of each tensor; none if its bytes are consecutive.
     std::vector<std::uint32_t> aliases;  ///< Indices of the aliases that are taken.
+    std::vector<plan_revival> revivals;  ///< With branches: further lifetimes of the buffers.
 
     /// Returns the problem to plan. It views this object.
-    [[nodiscard]] plan_problem problem() const noexcept { return {.buffers = buffers, .together = together}; }
+    [[nodiscard]] plan_problem problem() const noexcept {
+        return {.buffers = buffers, .revivals = revivals, .together = together};
+    }
 };
+
+namespace detail {
+
+/// Returns the buffers of a graph whose tensors are live at some steps, from the first one to the last one.
+template <class Lives>
+[[nodiscard]] graph_sharing share(const operator_graph& graph, const Lives& lives) {
+    byte_sharer<Lives> sharer{graph, lives};
+    sharer.run(false);
+    if (has_rows(graph)) {
+        byte_sharer<Lives> other{graph, lives};
+        other.run(true);
+        if (other.is_below(sharer)) sharer = std::move(other);
+    }
+    graph_sharing made;
+    for (std::uint32_t i = 0; i != graph.tensors.size(); ++i) {
+        const strided_place& place = sharer.place(i);
+        made.shift.push_back(place.at);
+        made.rows.push_back(place.rows);
+        made.buffers.push_back(
+            {.size = place.end(graph.tensors[i].size), .live = sharer.live(i), .align = graph.tensors[i].align});
+        if (sharer.leader(i) != i) made.together.push_back({sharer.leader(i), i});
+    }
+    for (std::uint32_t i = 0; i != graph.aliases.size(); ++i)
+        if (sharer.is_taken(i)) made.aliases.push_back(i);
+    return made;
+}
+
+}  // namespace detail
 
 /// Returns the buffers of a graph whose operators run in `order`, the indices of all operators.
 ///
 /// Precondition: `check_graph` accepts the graph, and each operator follows those that write its inputs. Throws the
 /// exceptions of the heap.
 [[nodiscard]] inline graph_sharing share_bytes(const operator_graph& graph, std::span<const std::uint32_t> order) {
-    detail::byte_sharer sharer{graph, order};
-    sharer.run(false);
-    if (detail::has_rows(graph)) {
-        detail::byte_sharer other{graph, order};
-        other.run(true);
-        if (other.is_below(sharer)) sharer = std::move(other);
-    }
-    graph_sharing made;
-    for (std::uint32_t i = 0; i != graph.tensors.size(); ++i) {
-        const auto [size, align, is_input, is_output] = graph.tensors[i];
-        const detail::strided_place& place = sharer.place(i);
-        made.shift.push_back(place.at);
-        made.rows.push_back(place.rows);
-        made.buffers.push_back({.size = place.end(size), .live = sharer.live(i), .align = align});
-        if (sharer.leader(i) != i) made.together.push_back({sharer.leader(i), i});
-    }
-    for (std::uint32_t i = 0; i != graph.aliases.size(); ++i)
-        if (sharer.is_taken(i)) made.aliases.push_back(i);
-    return made;
+    return detail::share(graph, detail::ordered_lives{graph, order});
 }
 
 }  // namespace v1

@@ -308,26 +308,12 @@ private:
     std::map<std::uint64_t, cell> memory_;           // by first byte
 };
 
-}  // namespace detail
-
-/// Returns the first violation that it finds, or a violation of kind `none` if the plan is valid.
-///
-/// `order` has the indices of all operators, `offsets` the offset of each tensor, and `rows` the rows of each tensor;
-/// no rows mean that the bytes of each tensor are consecutive. No tensor exceeds `capacity` bytes.
-[[nodiscard]] inline graph_violation validate_graph(const operator_graph& graph, std::span<const std::uint32_t> order,
-                                                    std::span<const std::uint64_t> offsets, std::uint64_t capacity,
-                                                    std::span<const row_layout> rows = {}) {
+/// Returns whether the offsets are aligned, and all tensors are inside the capacity.
+[[nodiscard]] inline graph_violation check_places(const operator_graph& graph, std::span<const std::uint64_t> offsets,
+                                                  std::uint64_t capacity, std::span<const row_layout> rows) {
     using enum graph_violation_kind;
-    if (const graph_error error = check_graph(graph); error.reason != graph_refusal::none)
-        return {bad_graph, error.which, 0};
     if (offsets.size() != graph.tensors.size()) return {no_offset, offsets.size(), 0};
     if (!rows.empty() && rows.size() != graph.tensors.size()) return {bad_rows, rows.size(), 0};
-    std::vector<bool> seen(graph.operators.size());
-    for (std::size_t i = 0; i != order.size(); ++i) {
-        if (order[i] >= seen.size() || seen[order[i]]) return {bad_order, i, 0};
-        seen[order[i]] = true;
-    }
-    if (order.size() != seen.size()) return {bad_order, order.size(), 0};
     for (std::size_t i = 0; i != offsets.size(); ++i) {
         const graph_tensor& tensor = graph.tensors[i];
         if (offsets[i] % tensor.align != 0) return {misaligned, i, 0};
@@ -341,6 +327,29 @@ private:
         }
         if (bytes > capacity || offsets[i] > capacity - bytes) return {outside, i, 0};
     }
+    return {};
+}
+
+}  // namespace detail
+
+/// Returns the first violation that it finds, or a violation of kind `none` if the plan is valid.
+///
+/// `order` has the indices of all operators, `offsets` the offset of each tensor, and `rows` the rows of each tensor;
+/// no rows mean that the bytes of each tensor are consecutive. No tensor exceeds `capacity` bytes.
+[[nodiscard]] inline graph_violation validate_graph(const operator_graph& graph, std::span<const std::uint32_t> order,
+                                                    std::span<const std::uint64_t> offsets, std::uint64_t capacity,
+                                                    std::span<const row_layout> rows = {}) {
+    using enum graph_violation_kind;
+    if (const graph_error error = check_graph(graph); error.reason != graph_refusal::none)
+        return {bad_graph, error.which, 0};
+    std::vector<bool> seen(graph.operators.size());
+    for (std::size_t i = 0; i != order.size(); ++i) {
+        if (order[i] >= seen.size() || seen[order[i]]) return {bad_order, i, 0};
+        seen[order[i]] = true;
+    }
+    if (order.size() != seen.size()) return {bad_order, order.size(), 0};
+    if (const graph_violation found = detail::check_places(graph, offsets, capacity, rows); found.kind != none)
+        return found;
     return detail::graph_simulation{graph, offsets, rows}.run(order);
 }
 

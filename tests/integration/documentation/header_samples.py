@@ -102,6 +102,10 @@ GIVEN = {
     "plan/share_bytes.hpp": "const allot::operator_graph graph;\nconst std::vector<std::uint32_t> order;\nconst std::size_t i = 0;\n",
     "plan/validate_graph.hpp": "const allot::operator_graph graph;\nconst std::vector<std::uint32_t> order;\n"
                                "const std::uint64_t capacity = 8;\nauto report = [](auto...) {};\n",
+    "plan/share_branches.hpp": "const allot::operator_graph graph;\nconst std::size_t i = 0;\n",
+    "plan/validate_branches.hpp": "const allot::operator_graph graph;\nconst std::vector<std::span<const std::uint32_t>> next;\n"
+                                  "const std::vector<std::uint64_t> offsets;\nconst std::uint64_t capacity = 8;\n"
+                                  "auto report = [](auto...) {};\n",
     "plan/guide.hpp": "std::vector<allot::pass_request> seen;\n",
     "plan/guided.hpp": "const int steps = 3;\nauto run = [](auto&) {};\n",
     "plan/ranged.hpp": HEAP, "plan/replan_at.hpp": STEPS, "plan/moves_violation.hpp": "const allot::moves_problem problem;\nconst allot::moves_plan plan;\n",

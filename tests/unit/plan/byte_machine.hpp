@@ -20,7 +20,7 @@ struct byte_place {
     }
 };
 
-/// The memory of a program, and the bytes that each tensor should have.
+/// The memory of a program, and the bytes that each tensor should have. An operator may run several times.
 class byte_machine {
 public:
     byte_machine(const allot::operator_graph& graph, std::size_t bytes)
@@ -40,6 +40,7 @@ public:
         const allot::graph_operator& each = graph_.operators[now];
         for (const std::uint32_t in : each.reads)
             if (!has(in)) return false;
+        before_ = contents_;
         for (const std::uint32_t out : each.writes)
             if (!compute(each, out)) return false;
         for (const std::uint32_t out : each.writes) put(out);
@@ -57,11 +58,13 @@ public:
     }
 
 private:
-    using byte = std::pair<std::uint32_t, std::uint64_t>;  // a tensor, and a byte of it
+    using byte = std::pair<std::uint32_t, std::uint64_t>;  // number of a write, and a byte of the tensor
 
     [[nodiscard]] std::uint64_t size(std::uint32_t tensor) const { return graph_.tensors[tensor].size; }
     void fill(std::uint32_t tensor) {
-        for (std::uint64_t i = 0; i != size(tensor); ++i) contents_[tensor].push_back({tensor, i});
+        contents_[tensor].clear();
+        for (std::uint64_t i = 0; i != size(tensor); ++i) contents_[tensor].push_back({writes_, i});
+        ++writes_;
     }
     void put(std::uint32_t tensor) {
         for (std::uint64_t i = 0; i != size(tensor); ++i) memory_[places_[tensor].address(i)] = contents_[tensor][i];
@@ -70,20 +73,22 @@ private:
         return memory_[places_[tensor].address(i)] == contents_[tensor][i];
     }
     [[nodiscard]] bool has(std::uint32_t tensor) const {
+        if (contents_[tensor].size() != size(tensor)) return false;  // not yet written
         for (std::uint64_t i = 0; i != contents_[tensor].size(); ++i)
             if (!has(tensor, i)) return false;
         return true;
     }
     /// Returns the byte of a tensor that an operator reads which byte `i` of `out` is.
-    [[nodiscard]] std::optional<byte> source(const allot::graph_operator& by, std::uint32_t out,
-                                             std::uint64_t i) const {
+    [[nodiscard]] std::optional<std::pair<std::uint32_t, std::uint64_t>> source(const allot::graph_operator& by,
+                                                                                std::uint32_t out,
+                                                                                std::uint64_t i) const {
         for (const allot::graph_alias& alias : graph_.aliases) {
             if (alias.kind != allot::alias_kind::view) continue;
             const auto is_read = [&](std::uint32_t tensor) { return std::ranges::count(by.reads, tensor) != 0; };
             for (std::uint64_t in_part = 0; in_part != size(alias.part); ++in_part) {
                 const std::uint64_t in_whole = byte_place{alias.offset, alias.rows}.address(in_part);
-                if (alias.part == out && is_read(alias.whole) && in_part == i) return byte{alias.whole, in_whole};
-                if (alias.whole == out && is_read(alias.part) && in_whole == i) return byte{alias.part, in_part};
+                if (alias.part == out && is_read(alias.whole) && in_part == i) return {{alias.whole, in_whole}};
+                if (alias.whole == out && is_read(alias.part) && in_whole == i) return {{alias.part, in_part}};
             }
         }
         return std::nullopt;
@@ -99,7 +104,7 @@ private:
         fill(out);
         for (std::uint64_t i = 0; i != size(out); ++i) {
             const auto from = source(by, out, i);
-            if (from) contents_[out][i] = contents_[from->first][from->second];
+            if (from) contents_[out][i] = before_[from->first][from->second];
             const bool is_there = has(out, i);
             if (!is_there && !can_use(out)) return false;
             if (from && !is_there && !can_use(from->first)) return false;
@@ -125,6 +130,8 @@ private:
     allot::operator_graph graph_;
     std::vector<byte_place> places_;           // by tensor
     std::vector<std::vector<byte>> contents_;  // by tensor
+    std::vector<std::vector<byte>> before_;    // by tensor, before an operator
+    std::uint32_t writes_ = 0;                 // number of writes of a tensor so far
     std::vector<byte> memory_;
 };
 

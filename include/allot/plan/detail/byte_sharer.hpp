@@ -6,6 +6,8 @@
 // Views with rows of one tensor are tried together at first: each of them alone reserves most of the tensor, and only
 // all of them save its copy.
 //
+// `Lives` has the steps at which each tensor is live: ordered_lives.hpp or branched_lives.hpp.
+//
 // Complexity: see share_bytes.hpp. Not synchronized.
 #pragma once
 
@@ -20,23 +22,17 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+template <class Lives>
 class byte_sharer {
 public:
-    byte_sharer(const operator_graph& graph, std::span<const std::uint32_t> order)
+    byte_sharer(const operator_graph& graph, Lives lives)
         : graph_{graph},
           contents_{graph},
           use_{graph},
-          live_(graph.tensors.size()),
+          lives_{std::move(lives)},
           load_(graph.operators.size() + 1),
           overwritten_(graph.tensors.size()) {
         const std::size_t count = graph.tensors.size();
-        const auto end = static_cast<std::int64_t>(std::max<std::size_t>(graph.operators.size(), 1));
-        for (std::size_t i = 0; i != count; ++i) live_[i] = {0, graph.tensors[i].is_input ? 1 : 0};
-        for (std::int64_t now = 0; const std::uint32_t each : order) {
-            for (const std::uint32_t tensor : graph.operators[each].writes) live_[tensor] = {now, now + 1};
-            for (const std::uint32_t tensor : graph.operators[each].reads) live_[tensor].until = now + 1;
-            ++now;
-        }
         for (const graph_alias& alias : graph.aliases)
             if (alias.kind == alias_kind::overwrite) overwritten_[alias.part].push_back(alias.whole);
         groups_.resize(count);
@@ -44,11 +40,9 @@ public:
         places_.resize(count);
         tried_.resize(count);
         for (std::uint32_t i = 0; i != count; ++i) {
-            if (graph.tensors[i].is_output) live_[i].until = end;
             group_of_[i] = i;
             groups_[i] = {i};
-            for (std::int64_t now = live_[i].from; now != live_[i].until; ++now)
-                load_[at(now)] += graph.tensors[i].size;
+            lives_.each_step(i, [&](std::int64_t now) { load_[at(now)] += graph.tensors[i].size; });
         }
     }
 
@@ -61,7 +55,8 @@ public:
     /// Returns whether the most live bytes of a step are fewer than those of another result, or their sum is.
     [[nodiscard]] bool is_below(const byte_sharer& other) const noexcept { return total().is_below(other.total()); }
 
-    [[nodiscard]] lifetime live(std::size_t tensor) const noexcept { return live_[tensor]; }
+    /// Returns the first step at which a tensor is live, and the step after the last one.
+    [[nodiscard]] lifetime live(std::uint32_t tensor) const noexcept { return lives_.hull(tensor); }
     [[nodiscard]] const strided_place& place(std::size_t tensor) const noexcept { return places_[tensor]; }
     /// Returns the first tensor of the group of a tensor.
     [[nodiscard]] std::uint32_t leader(std::size_t tensor) const noexcept { return groups_[group_of_[tensor]][0]; }
@@ -254,38 +249,34 @@ private:
     /// Returns whether two tensors may be at the places to try.
     [[nodiscard]] bool may_share(std::uint32_t a, std::uint32_t b) const {
         const strided_place &at_a = tried_[a], &at_b = tried_[b];
-        if (at_a.at >= at_b.end(size(b)) || at_b.at >= at_a.end(size(a)) || !live_[a].overlaps(live_[b])) return true;
+        if (at_a.at >= at_b.end(size(b)) || at_b.at >= at_a.end(size(a)) || !lives_.overlap(a, b)) return true;
         const auto is_equal = [&](std::uint64_t in_a, std::uint64_t in_b, std::uint64_t bytes) {
             return contents_.are_equal(a, in_a, b, in_b, bytes);
         };
         if (each_common(at_a, size(a), at_b, size(b), is_equal)) return true;
-        return at_a == at_b && (overwrites(a, b) || overwrites(b, a));
+        return at_a == at_b && lives_.take_turns(a, b, [&](std::uint32_t in, std::uint32_t out) {
+            return std::ranges::count(overwritten_[out], in) != 0;
+        });
     }
-    /// Returns whether `out` takes the bytes of `in` at the only step at which both are live.
-    [[nodiscard]] bool overwrites(std::uint32_t in, std::uint32_t out) const noexcept {
-        if (graph_.tensors[in].is_output || live_[in].until != live_[out].from + 1) return false;
-        return std::ranges::count(overwritten_[out], in) != 0;
-    }
-
     /// Adds the highest byte of a group's live tensors at each step to `heights`.
     void measure(const std::vector<std::uint32_t>& group, std::vector<std::uint64_t>& heights) {
         if (group.empty()) return;
         group_heights_.assign(heights.size(), 0);
         for (const std::uint32_t each : group)
-            for (std::int64_t now = live_[each].from; now != live_[each].until; ++now) {
+            lives_.each_step(each, [&, end = places_[each].end(size(each))](std::int64_t now) {
                 std::uint64_t& height = group_heights_[at(now - from_)];
-                height = std::max(height, places_[each].end(size(each)));
-            }
+                height = std::max(height, end);
+            });
         for (std::size_t i = 0; i != heights.size(); ++i) heights[i] += group_heights_[i];
     }
     /// Sets `heights` to the sum of those of the saved groups, from the first of their steps on, and returns the live
     /// bytes of these steps. `load_` contains the heights before the attempt.
     outcome measure_all(std::vector<std::uint64_t>& heights) {
-        from_ = live_[saved_tensors_[0]].from;
+        from_ = live(saved_tensors_[0]).from;
         std::int64_t until = from_;
         for (const std::uint32_t each : saved_tensors_) {
-            from_ = std::min(from_, live_[each].from);
-            until = std::max(until, live_[each].until);
+            from_ = std::min(from_, live(each).from);
+            until = std::max(until, live(each).until);
         }
         heights.assign(at(until - from_), 0);
         for (const saved_group& group : saved_) measure(groups_[group.index], heights);
@@ -300,7 +291,7 @@ private:
     operator_graph graph_;
     graph_contents contents_;
     strided_use use_;
-    std::vector<lifetime> live_;                           // by tensor: positions in the order
+    Lives lives_;
     std::vector<std::uint64_t> load_;                      // by step: live bytes
     std::vector<std::vector<std::uint32_t>> overwritten_;  // by output: the inputs whose bytes it may take
     std::vector<std::vector<std::uint32_t>> groups_;       // tensors at fixed distances; empty if merged into another

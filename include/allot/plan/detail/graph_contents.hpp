@@ -27,7 +27,8 @@ public:
         for (std::uint32_t i = 0; i != graph.tensors.size(); ++i)
             if (graph.tensors[i].is_input) define(i, graph.tensors[i].size, {});
         for (const graph_operator& each : graph.operators)
-            for (const std::uint32_t tensor : each.writes) define(tensor, graph.tensors[tensor].size, views[tensor]);
+            for (const std::uint32_t tensor : each.writes)  // in a program with branches, perhaps for the second time
+                if (runs_[tensor].empty()) define(tensor, graph.tensors[tensor].size, views[tensor]);
     }
 
     /// Returns whether `size` bytes of `a` from `at_a` on are those of `b` from `at_b` on.
