@@ -352,7 +352,7 @@ private:
             align = std::max(align, each.align);
             most = std::max(most, each.size);
         }
-        for (std::uint64_t page_size : {65'536, 4'096, 256}) {
+        for (std::uint64_t page_size : {65'536u, 4'096u, 256u}) {
             page_size = std::max(page_size, align);
             if (page_size > capacity_ || most / page_size > 1'000'000) continue;
             const outcome made = all_in_pages(given_, page_size);
