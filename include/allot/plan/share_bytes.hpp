@@ -75,6 +75,9 @@ template <class Lives>
         if (other.is_below(sharer)) sharer = std::move(other);
     }
     graph_sharing made;
+    made.shift.reserve(graph.tensors.size());
+    made.rows.reserve(graph.tensors.size());
+    made.buffers.reserve(graph.tensors.size());
     for (std::uint32_t i = 0; i != graph.tensors.size(); ++i) {
         const strided_place& place = sharer.place(i);
         made.shift.push_back(place.at);

@@ -11,16 +11,16 @@
 //
 // An operator gives the pieces of a tensor that it writes the class of the viewed pieces, or a new one, and then its
 // memory. Where paths meet, two pieces stay in one class only if all paths agree. A tensor is intact if each of its
-// pieces is in the class of its memory. Different paths may agree for different reasons, which this does not see: a plan
-// that it accepts is valid, and a valid plan may be refused.
+// pieces is in the class of its memory. Different paths may agree for different reasons, which this does not see: a
+// plan that it accepts is valid, and a valid plan may be refused.
 //
 // It shares no code with `share_branches` and `find_lifetimes`. It does not check that the peak is minimal.
 //
 // When to use: to check the offsets of a program with `next` from any source, before the program uses them.
 // When not to use: the operators run one after the other (`validate_graph`).
 //
-// Complexity: O(s (p + t)) for s operators, p pieces and t tensors without loops; a loop repeats its operators until the
-// classes stay. The pieces are the runs of bytes between all ends of tensors, views and their rows.
+// Complexity: O(s (p + t)) for s operators, p pieces and t tensors without loops; a loop repeats its operators until
+// the classes stay. The pieces are the runs of bytes between all ends of tensors, views and their rows.
 // Memory: 4 bytes for each operator and piece, and about 200 bytes for each piece, on the heap.
 // Thread safety: the function has no state.
 #pragma once
@@ -102,7 +102,7 @@ private:
     void cut(std::uint32_t tensor, std::uint64_t byte) {
         if (size(tensor) != 0 && cuts_.emplace(tensor, byte).second) work_.emplace_back(tensor, byte);
     }
-    /// Cuts a tensor at the place of a cut of what contains it. `place` is that of the tensor.
+    /// Cuts a tensor at the place of a cut of its whole, or of the memory. `place` is that of the tensor.
     void cut_at(std::uint32_t tensor, run_place place, std::uint64_t at) {
         if (at < place.offset) return;
         const std::uint64_t rest = at - place.offset;
@@ -347,10 +347,10 @@ private:
 
 /// Returns a violation that it finds, or a violation of kind `none` if the plan is valid on every path.
 ///
-/// `next[i]` lists the operators that can follow operator `i`: the number of operators is the end, and no operators mean
-/// the one after it. `offsets` has the offset of each tensor, and `rows` its rows; no rows mean that the bytes of each
-/// tensor are consecutive. No tensor exceeds `capacity` bytes. Several operators may write a tensor, and an alias is a
-/// permission for all operators that read its one tensor and write the other one.
+/// `next[i]` lists the operators that can follow operator `i`: the number of operators is the end, and no operators
+/// mean the one after it. `offsets` has the offset of each tensor, and `rows` its rows; no rows mean that the bytes
+/// of each tensor are consecutive. No tensor exceeds `capacity` bytes. Several operators may write a tensor, and an
+/// alias is a permission for all operators that read its one tensor and write the other one.
 [[nodiscard]] inline graph_violation validate_branches(const operator_graph& graph,
                                                        std::span<const std::span<const std::uint32_t>> next,
                                                        std::span<const std::uint64_t> offsets, std::uint64_t capacity,

@@ -82,9 +82,12 @@ private:
         for (std::uint32_t i = 0, end = 0; i != graph_.aliases.size(); i = end) {
             next.clear();
             const graph_alias& first = graph_.aliases[i];
-            const auto belongs = [&](const graph_alias& each) {
-                return each.whole == first.whole && has_rows(first) && has_rows(each);
-            };
+            if (!has_rows(first)) {
+                if (!use_.is_taken(i)) takes |= take({&i, 1});
+                end = i + 1;
+                continue;
+            }
+            const auto belongs = [&](const graph_alias& each) { return each.whole == first.whole && has_rows(each); };
             for (end = i; end != graph_.aliases.size() && (end == i || belongs(graph_.aliases[end])); ++end)
                 if (!use_.is_taken(end)) next.push_back(end);
             if (next.size() > 1) takes |= compares ? take_best(next) : take(next);
@@ -113,7 +116,9 @@ private:
             undo();
             return false;
         }
-        for (std::size_t i = 0; i != heights_.size(); ++i) load_[at(from_) + i] += heights_[i] - before_[i];
+        const std::span<const std::uint64_t> before{before_}, after{heights_};
+        const std::span<std::uint64_t> load = std::span{load_}.subspan(at(from_));
+        for (std::size_t i = 0; i != after.size(); ++i) load[i] += after[i] - before[i];
         return true;
     }
 
@@ -149,6 +154,7 @@ private:
             }
             if (taken_.empty()) {
                 for (const std::uint32_t each : aliases) save(graph_.aliases[each]);
+                find_steps();
                 before = measure_all(before_);
             }
             join(group_of_[graph_.aliases[i].whole], group_of_[graph_.aliases[i].part]);
@@ -258,32 +264,53 @@ private:
             return std::ranges::count(overwritten_[out], in) != 0;
         });
     }
-    /// Adds the highest byte of a group's live tensors at each step to `heights`.
-    void measure(const std::vector<std::uint32_t>& group, std::vector<std::uint64_t>& heights) {
-        if (group.empty()) return;
-        group_heights_.assign(heights.size(), 0);
-        for (const std::uint32_t each : group)
-            lives_.each_step(each, [&, end = places_[each].end(size(each))](std::int64_t now) {
-                std::uint64_t& height = group_heights_[at(now - from_)];
-                height = std::max(height, end);
-            });
-        for (std::size_t i = 0; i != heights.size(); ++i) heights[i] += group_heights_[i];
-    }
-    /// Sets `heights` to the sum of those of the saved groups, from the first of their steps on, and returns the live
-    /// bytes of these steps. `load_` contains the heights before the attempt.
-    outcome measure_all(std::vector<std::uint64_t>& heights) {
+    /// Sets the steps at which tensors of the saved groups are live.
+    void find_steps() {
         from_ = live(saved_tensors_[0]).from;
         std::int64_t until = from_;
         for (const std::uint32_t each : saved_tensors_) {
             from_ = std::min(from_, live(each).from);
             until = std::max(until, live(each).until);
         }
-        heights.assign(at(until - from_), 0);
-        for (const saved_group& group : saved_) measure(groups_[group.index], heights);
+        steps_ = at(until - from_);
+    }
+    /// Raises `heights` to the highest byte of a group's live tensors at each step.
+    void measure(const std::vector<std::uint32_t>& group, std::span<std::uint64_t> heights) const {
+        for (const std::uint32_t each : group)
+            lives_.each_step(each, [heights, from = from_, end = places_[each].end(size(each))](std::int64_t now) {
+                std::uint64_t& height = heights[at(now - from)];
+                height = std::max(height, end);
+            });
+    }
+    /// Sets `heights` to the sum of those of the saved groups, from the first of their steps on, and returns the live
+    /// bytes of these steps. `load_` contains the heights before the attempt.
+    outcome measure_all(std::vector<std::uint64_t>& heights) {
+        heights.assign(steps_, 0);
+        bool is_first = true;
+        for (const saved_group& each : saved_) {
+            const std::vector<std::uint32_t>& group = groups_[each.index];
+            if (group.size() < 2) continue;
+            if (std::exchange(is_first, false)) {
+                measure(group, heights);
+                continue;
+            }
+            group_heights_.assign(steps_, 0);
+            measure(group, group_heights_);
+            for (std::size_t i = 0; i != steps_; ++i) heights[i] += group_heights_[i];
+        }
+        for (const saved_group& group : saved_) {
+            if (groups_[group.index].size() != 1) continue;
+            const std::uint32_t only = groups_[group.index][0];
+            lives_.each_step(only,
+                             [sums = std::span<std::uint64_t>{heights}, from = from_,
+                              end = places_[only].end(size(only))](std::int64_t now) { sums[at(now - from)] += end; });
+        }
         outcome made;
-        for (std::size_t i = 0; i != heights.size(); ++i) {
-            made.most = std::max(made.most, load_[at(from_) + i] - before_[i] + heights[i]);
-            made.sum += heights[i];
+        const std::span<const std::uint64_t> before{before_}, after{heights},
+            load = std::span{load_}.subspan(at(from_));
+        for (std::size_t i = 0; i != after.size(); ++i) {
+            made.most = std::max(made.most, load[i] - before[i] + after[i]);
+            made.sum += after[i];
         }
         return made;
     }
@@ -299,6 +326,7 @@ private:
     std::vector<strided_place> places_, tried_;            // by tensor: in its group
     std::vector<std::uint64_t> heights_, group_heights_, before_;  // by step from `from_` on
     std::int64_t from_ = 0;
+    std::size_t steps_ = 0;
     std::vector<saved_group> saved_;  // groups before an attempt
     std::vector<std::uint32_t> saved_tensors_;
     std::vector<strided_place> saved_places_;

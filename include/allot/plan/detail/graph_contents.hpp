@@ -22,13 +22,18 @@ namespace detail {
 class graph_contents {
 public:
     explicit graph_contents(const operator_graph& graph) : runs_(graph.tensors.size()) {
-        std::vector<std::vector<defined_bytes>> views(graph.tensors.size());  // by the tensor that they define
-        for (const defined_bytes& each : defined_by_views(graph)) views[each.tensor].push_back(each);
+        const std::vector<defined_bytes> defined = defined_by_views(graph);  // sorted by tensor
+        std::vector<std::size_t> first(graph.tensors.size() + 1);            // by tensor: of the views that define it
+        for (const defined_bytes& each : defined) ++first[each.tensor + 1];
+        for (std::size_t i = 1; i != first.size(); ++i) first[i] += first[i - 1];
+        const auto views = [&](std::uint32_t tensor) {
+            return std::span{defined}.subspan(first[tensor], first[tensor + 1] - first[tensor]);
+        };
         for (std::uint32_t i = 0; i != graph.tensors.size(); ++i)
             if (graph.tensors[i].is_input) define(i, graph.tensors[i].size, {});
         for (const graph_operator& each : graph.operators)
             for (const std::uint32_t tensor : each.writes)  // in a program with branches, perhaps for the second time
-                if (runs_[tensor].empty()) define(tensor, graph.tensors[tensor].size, views[tensor]);
+                if (runs_[tensor].empty()) define(tensor, graph.tensors[tensor].size, views(tensor));
     }
 
     /// Returns whether `size` bytes of `a` from `at_a` on are those of `b` from `at_b` on.
