@@ -395,6 +395,33 @@ small_problem hard_problem() {
 
 }  // namespace
 
+TEST_CASE("search: buffers that cause dead ends come earlier in later turns") {
+    std::vector<plan_buffer> buffers(20, {8, {0, 4}});
+    const plan_problem problem{.buffers = buffers};
+    const auto counts = allot::detail::search_counts::of(problem, 0);
+    std::vector<std::uint32_t> u32(counts.space().u32);
+    std::vector<std::uint64_t> u64(counts.space().u64);
+    allot::plan_workspace workspace{u32, u64};
+    const allot::detail::section_bitmaps<> map{problem, workspace, {}};
+    allot::detail::search_orders<> orders{buffers.size(), workspace};
+    /// Returns the sum of the positions of one buffer in the turns [from, until).
+    const auto positions = [&](std::uint64_t from, std::uint64_t until) {
+        std::uint64_t sum = 0;
+        for (std::uint64_t turn = from; turn != until; ++turn) {
+            orders.take(turn, map);
+            sum += orders.rank(13);
+        }
+        return sum;
+    };
+    orders.forget();
+    const std::uint64_t early = positions(0, 8), late = positions(8, 40);
+    orders.add_dead_end(13, 1000);
+    CHECK(positions(0, 8) == early);
+    CHECK(positions(8, 40) < late / 2);
+    orders.forget();
+    CHECK(positions(8, 40) == late);
+}
+
 TEST_CASE("search: respects budgets and stops on request") {
     const small_problem problem = hard_problem();
     search_arrays memory{problem.view(), 1024};

@@ -26,8 +26,9 @@
 // The selected section has the fewest children, then the least slack. It is selected among the lowest floors only, or
 // among all sections in which no waiting buffer fits below the floor. The order of buffers is one of `search_orders`.
 // Orders and rules alternate in rounds whose lengths follow Luby's sequence `1 1 2 1 1 2 4 …`. A round remembers the
-// failed states of earlier rounds. A round that exhausts the tree without a plan is a proof. All arithmetic is on
-// integers with fixed seeds: the same problem has the same answer, offsets and number of nodes on every machine.
+// failed states of earlier rounds, and its order places buffers early that caused many dead ends. A round that exhausts
+// the tree without a plan is a proof. All arithmetic is on integers with fixed seeds: the same problem has the same
+// answer, offsets and number of nodes on every machine.
 //
 // If all sizes, fixed offsets, ends of reserved ranges and alignments are multiples of a granule, so are the offsets of
 // a plan in which no buffer can be moved down. Only such heights are searched.
@@ -194,6 +195,7 @@ private:
     constexpr search_answer attempt(std::uint64_t capacity, std::uint64_t budget, Stop& stop) noexcept {
         if (map().contradictory() || bound() > capacity) return search_answer::infeasible;
         std::fill(memo_.begin(), memo_.end(), std::uint64_t{0});
+        orders_.forget();
         for (std::uint64_t round = 0;; ++round) {
             orders_.take(round / 2, map());
             lowest_floors_only_ = round % 2 == 0;
@@ -234,6 +236,7 @@ private:
                 continue;
             }
             if (last == step::failed) {
+                state_.each_culprit([&](index i, std::uint64_t share) { orders_.add_dead_end(i, share); });
                 if (frame_section_[f] == no_section) return search_answer::infeasible;
                 state_.take_back(frame_placed_[f], frame_placed_mark_[f]);
             }

@@ -10,7 +10,8 @@
 //
 // There are two changes. A buffer is placed at its lowest offset, and the buffers that live at the same time move up to
 // its end. Or the floor of a section is raised: no waiting buffer may rest on it, so that the lowest of them rests on a
-// buffer from outside the section. A trail records all changes, so that they can be undone.
+// buffer from outside the section. A trail records all changes, so that they can be undone. A change that fails has a
+// cause, from which the order of buffers learns.
 //
 // `search` decides on the changes and handles dead ends.
 //
@@ -220,7 +221,21 @@ public:
         return settle(!members.any(waiting_, [&](index i) { return lowest_[i] == floor && !lift(i, offset_[i]); }));
     }
 
+    /// Calls `visit(item, share)` for the cause of the last failed change: the buffer that could not move up, or the
+    /// waiting buffers of the section that no longer fits. A cause is visited once. One buffer counts as much as a
+    /// section of many.
+    template <class Visit>
+    constexpr void each_culprit(Visit visit) noexcept {
+        if (failed_item_ != no_index) visit(failed_item_, share_of_one);
+        if (failed_section_ != no_index)
+            map_.members(failed_section_).each(waiting_, [&](index i) { visit(i, std::uint64_t{1}); });
+        failed_item_ = failed_section_ = no_index;
+    }
+
 private:
+    static constexpr std::uint64_t share_of_one = 100;
+    static constexpr index no_index = std::numeric_limits<index>::max();
+
     [[nodiscard]] constexpr bool is_fixed(std::size_t item) const noexcept {
         return map_.fixed(item) != section_bitmaps<>::free_to_choose;
     }
@@ -232,7 +247,10 @@ private:
     /// Raises the lowest offset of a buffer. Returns false if it exceeds the capacity or if the buffer is fixed.
     constexpr bool lift(index item, std::uint64_t to) noexcept {
         const std::uint64_t old = lowest_[item];
-        if (is_fixed(item) || !clear(item, to)) return false;
+        if (is_fixed(item) || !clear(item, to)) {
+            failed_item_ = item;
+            return false;
+        }
         record(item, old, 0);
         lowest_[item] = to;
         map_.each_section(item, [&](index s) {
@@ -256,6 +274,7 @@ private:
             find_floor(s);
             if (floor_[s] != floor || resting_[s] != resting) record(map_.items() + s, floor, resting);
             fits = floor_[s] == none || floor_[s] <= capacity_ - left_[s];
+            if (!fits) failed_section_ = s;
         }
         return fits;
     }
@@ -281,13 +300,14 @@ private:
     reserved_ranges reserved_;
     std::uint64_t bound_ = 0, granule_ = 1, capacity_ = 0;
     std::size_t trail_ = 0, placed_ = 0, changes_ = 0;
-    std::span<std::uint64_t> offset_, lowest_;  // by item: if placed; if waiting
-    std::span<index> path_;                     // items in the order of placement
-    std::span<std::uint64_t> left_, floor_;     // by section: sum of the waiting sizes; floor
-    std::span<index> resting_, crossing_;       // by section: number that may rest; that cross to the next
-    std::span<index> changed_, is_changed_;     // sections; by section
-    std::span<std::uint64_t> waiting_;          // one bit for each item
-    std::span<std::uint64_t> trail_old_;        // old value of an item's lowest offset or of a floor
+    index failed_item_ = no_index, failed_section_ = no_index;  // cause of the last failed change
+    std::span<std::uint64_t> offset_, lowest_;                  // by item: if placed; if waiting
+    std::span<index> path_;                                     // items in the order of placement
+    std::span<std::uint64_t> left_, floor_;                     // by section: sum of the waiting sizes; floor
+    std::span<index> resting_, crossing_;    // by section: number that may rest; that cross to the next
+    std::span<index> changed_, is_changed_;  // sections; by section
+    std::span<std::uint64_t> waiting_;       // one bit for each item
+    std::span<std::uint64_t> trail_old_;     // old value of an item's lowest offset or of a floor
     std::span<index> trail_what_, trail_resting_;
 };
 
