@@ -19,15 +19,17 @@
 //       └──┴─────────────────┴─► batch
 //
 // The tolerance is compared with the lower bound, which no plan for the value is below. Where the planner does not
-// reach the bound itself, the tolerance is that above its plan for the largest, smallest or middle values of the piece.
+// reach the bound, an order is compared with the lowest known plan for the value. Values between the measured ones can
+// exceed the tolerance if `excess` is above it.
 //
 // When to use: for graphs with dynamic shapes whose symbols are known before a run, such as transformers with a batch
 // and a sequence length. The places of the buffers for other values take microseconds.
 // When not to use: symbols become known while buffers live (symbolic.hpp), there are a few values (plan each), or sizes
 // have no upper bounds (use an arena).
 //
-// Complexity: up to three plans for each of 4 * `pieces_at_most` ranges, up to about 130 computations of offsets for
-// each of these ranges and each order, and `effort` of them for proofs. A computation of offsets is O(n).
+// Complexity: up to three plans for each of 5 * `pieces_at_most` ranges and 16 * `pieces_at_most` plans for other
+// values, up to about 130 computations of offsets for each of these ranges and each order, and `effort` of them for
+// samples and proofs. A computation of offsets is O(n).
 // Memory: the heap. About 300 bytes for each size and 16 for each buffer and order.
 // Thread safety: pure functions. Any number of threads may call `place` of one plan.
 #pragma once

@@ -37,10 +37,11 @@ struct ranged_problem {
 
 /// Options of `plan_ranged`.
 struct ranged_options {
-    /// For each value, the peak should be at most this far above the lower bound of the value, in thousandths.
+    /// For each value, the peak should be at most this far above the lower bound of the value, in thousandths, or above
+    /// the lowest plan that is known for it.
     std::uint64_t tolerance = 50;
     std::size_t pieces_at_most = 64;    ///< Largest number of ranges of values with an order of their own.
-    std::uint64_t effort = 200'000;     ///< Limit on the number of ranges for which the proofs compute offsets.
+    std::uint64_t effort = 200'000;     ///< Limit on the number of values and ranges that test and prove orders.
     plan_options each{.effort = 5000};  ///< Options of the plans for one value, from which the orders come.
 };
 

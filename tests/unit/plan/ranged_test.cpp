@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -100,6 +101,29 @@ owner crossing() {
     return made;
 }
 
+/// A graph whose operators read one to three of the last values, with the sizes of a transformer.
+owner random_graph(std::uint64_t seed) {
+    std::mt19937_64 random{seed};
+    const auto draw = [&](std::uint64_t below) { return random() % below; };
+    owner made;
+    const auto count = static_cast<std::int64_t>(40 + draw(80));
+    const std::uint64_t hidden = 64 * (1 + draw(12)), heads = 1 + draw(12);
+    const symbolic_size sizes[] = {{n, m, 4 * hidden},  {n, m, 4 * hidden}, {n, m, m, 4 * heads},
+                                   {n, m, 16 * hidden}, {n, m, 4},          {n, m, 12 * hidden}};
+    for (std::int64_t step = 0; step != count; ++step) {
+        const symbolic_size& size = sizes[draw(6)];
+        const std::uint64_t reads = 1 + draw(3);
+        for (std::uint64_t i = 0; i != reads && !made.buffers.empty(); ++i) {
+            const std::uint64_t back = 1 + draw(draw(4) == 0 ? 12 : 3), known = made.buffers.size();
+            made.buffers[static_cast<std::size_t>(known - std::min(back, known))].live.until = step + 1;
+        }
+        made.buffers.push_back({size, {step, step + 1}, 64});
+    }
+    made.least = {1, 1};
+    made.most = {16, 1024};
+    return made;
+}
+
 }  // namespace
 
 TEST_CASE("ranged plan: for each value, places are valid and at most as high as stated") {
@@ -156,6 +180,23 @@ TEST_CASE("ranged plan: steps of different growth need different orders, within 
     REQUIRE(one);
     CHECK(one->pieces.size() == 1);
     CHECK(kind_of(given, *one) == ranged_violation_kind::none);
+}
+
+TEST_CASE("ranged plan: values of random graphs need at most 5 % more than plans of their own") {
+    for (std::uint64_t number = 1; number <= problems::times(1); ++number) {
+        const std::uint64_t seed = number == 1 ? 514'752 : number;
+        CAPTURE(seed);
+        const owner given = random_graph(seed);
+        const auto made = allot::plan_ranged(given.problem(), {.effort = 20'000});
+        REQUIRE(made);
+        std::vector<allot::plan_place> places(given.buffers.size());
+        for (const std::uint64_t first : {1U, 6U, 12U, 16U})
+            for (std::uint64_t second = 1; second <= 1024; second += 1 + second / 2) {
+                const std::vector<std::uint64_t> values{first, second};
+                const std::uint64_t peak = made->place(values, places).value();
+                CHECK(100 * peak <= 105 * allot::plan(at_value(given, values)).value().peak);
+            }
+    }
 }
 
 TEST_CASE("ranged plan: without effort, orders are valid and nothing is proved") {

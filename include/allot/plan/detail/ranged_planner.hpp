@@ -3,62 +3,38 @@
 //
 //     all values ──► known orders, then plans for the largest, smallest and middle values ──► good? ──► a piece
 //         ▲                                                                                     │ no
-//         └──────────── two halves, the range with the highest excess first ◄───────────────────┘
+//         └──────────── two parts, the range with the highest excess first ◄────────────────────┘
 //
-// A first division finds orders. The second one begins with all of them, so that few pieces are sufficient. An order is
-// good if it is within the tolerance for a grid of values, and a proof for all values succeeds, or does not end within
-// a part of the effort.
+// A first division finds orders. The second one begins with all of them, so that few pieces are sufficient. An order
+// is good if it is within the tolerance for a grid of values and for values that are spread over the range, and if no
+// proof for all values fails. Where an order exceeds the load of some values, these values are planned, and the order
+// is compared with the lowest known plan. Values for which an order failed are measured from then on.
+//
+// A range is divided where the best known orders of the two parts exceed the tolerance least. A symbol that is a factor
+// of all sizes is not divided then.
 //
 // A proof compares the peak for the largest values of a range with the lower bound for the smallest ones, and divides
 // the range while they are too far from each other.
 #pragma once
 
 #include <allot/plan/detail/ranged_sizes.hpp>
+#include <allot/plan/detail/value_range.hpp>
+
+#include <map>
 
 namespace allot {
 inline namespace v1 {
 namespace detail {
 
-struct value_range {
-    std::vector<std::uint64_t> least, most;
-
-    [[nodiscard]] bool is_point() const noexcept { return least == most; }
-    /// Returns the middle of the values of a symbol: the arithmetic one, or a power of two times the least of a wide
-    /// range. It is below the largest value.
-    [[nodiscard]] std::uint64_t middle(std::size_t symbol) const noexcept {
-        const std::uint64_t low = std::max<std::uint64_t>(least[symbol], 1), high = most[symbol];
-        if (high / low < 4) return least[symbol] + (high - least[symbol]) / 2;
-        return low << (highest_one(high / low) / 2);
-    }
-    [[nodiscard]] value_range lower_half(std::size_t symbol) const {
-        value_range half = *this;
-        half.most[symbol] = middle(symbol);
-        return half;
-    }
-    [[nodiscard]] value_range upper_half(std::size_t symbol) const {
-        value_range half = *this;
-        half.least[symbol] = middle(symbol) + 1;
-        return half;
-    }
-    /// Returns the symbol with the highest ratio of its largest value to its smallest one.
-    [[nodiscard]] std::size_t widest() const noexcept {
-        std::size_t found = 0;
-        double most_ratio = 0;
-        for (std::size_t i = 0; i != least.size(); ++i) {
-            const double ratio = static_cast<double>(most[i] - least[i]) / static_cast<double>(least[i] + 1);
-            if (ratio > most_ratio) {
-                most_ratio = ratio;
-                found = i;
-            }
-        }
-        return found;
-    }
-};
-
 class ranged_planner {
 public:
     ranged_planner(const ranged_problem& of, const ranged_options& options)
-        : of_{of}, options_{options}, sizes_{of.sizes}, left_{options.effort / 2} {}
+        : of_{of},
+          options_{options},
+          sizes_{of.sizes},
+          plans_left_{16 * options.pieces_at_most},
+          samples_left_{options.effort / 4},
+          left_{options.effort / 4} {}
 
     [[nodiscard]] result<ranged_plan, plan_error> run() {
         using answer = result<ranged_plan, plan_error>;
@@ -77,11 +53,13 @@ public:
 private:
     static constexpr std::uint64_t none = ranged_piece::unproved;
     static constexpr std::uint64_t largest_target = 10'000;  // thousandths
+    static constexpr std::size_t orders_compared = 64;       // to divide a range
 
     /// A range and the best order that is known for it.
     struct trial {
         value_range range;
-        std::size_t order = 0, split = 0;
+        std::size_t order = 0, symbol = 0;  // `symbol` and `cut`: where the range is divided
+        std::uint64_t cut = 0;
         std::uint64_t measured = none;  // excess for some values
         std::uint64_t excess = none;    // proved
         bool is_accepted = false;       // proved to be within the tolerance, or no value is known that is not
@@ -102,8 +80,8 @@ private:
                 closed.push_back(std::move(now));
                 continue;
             }
-            open.push_back(examine(now.range.lower_half(now.split)));
-            open.push_back(examine(now.range.upper_half(now.split)));
+            open.push_back(examine(now.range.lower_part(now.symbol, now.cut)));
+            open.push_back(examine(now.range.upper_part(now.symbol, now.cut)));
         }
         return closed;
     }
@@ -134,6 +112,8 @@ private:
             corner[i] = range.least[i];
             made.push_back(probe_at(std::move(corner)));
         }
+        for (const probe& each : hard_)
+            if (range.holds(each.values)) made.push_back(each);
         add_grid(made, range);
         return made;
     }
@@ -155,14 +135,28 @@ private:
             made.push_back(probe_at(std::move(values)));
         }
     }
+    /// Returns by how much an order exceeds the lowest known plan for some values, or their load if it is within the
+    /// tolerance of that.
+    [[nodiscard]] std::uint64_t excess_at(std::size_t order, const probe& at) {
+        static_cast<void>(sizes_.set(at.values));
+        const std::uint64_t peak = sizes_.peak_of(orders_[order]), above_load = excess_of(peak, at.load);
+        return above_load <= options_.tolerance ? above_load : excess_of(peak, std::max(at.load, lowest_at(at.values)));
+    }
+    /// Returns the peak of the lowest known plan for these values. Plans them if a plan is left.
+    [[nodiscard]] std::uint64_t lowest_at(const std::vector<std::uint64_t>& values) {
+        if (const auto known = lowest_.find(values); known != lowest_.end()) return known->second;
+        if (plans_left_ != 0) static_cast<void>(order_at(values));
+        static_cast<void>(sizes_.set(values));
+        std::uint64_t lowest = none;
+        for (const stacking_order& each : orders_) lowest = std::min(lowest, sizes_.peak_of(each));
+        lowest_.emplace(values, lowest);
+        return lowest;
+    }
     /// Returns the highest excess for the values, or the first one above `enough`.
-    [[nodiscard]] std::uint64_t measure(const stacking_order& order, std::span<const probe> probes,
-                                        std::uint64_t enough = none) {
+    [[nodiscard]] std::uint64_t measure(std::size_t order, std::span<const probe> probes, std::uint64_t enough = none) {
         std::uint64_t most = 0;
-        for (auto each = probes.begin(); each != probes.end() && most <= enough; ++each) {
-            static_cast<void>(sizes_.set(each->values));
-            most = std::max(most, excess_of(sizes_.peak_of(order), each->load));
-        }
+        for (auto each = probes.begin(); each != probes.end() && most <= enough; ++each)
+            most = std::max(most, excess_at(order, *each));
         return most;
     }
 
@@ -170,51 +164,93 @@ private:
     [[nodiscard]] trial examine(value_range range) {
         trial made{std::move(range)};
         const std::vector<probe> probes = probes_of(made.range);
-        for (std::size_t i = orders_.size(); i-- != 0;) try_order(made, i, probes, options_.tolerance);
-        std::uint64_t gap = 0;  // of the planner itself
+        for (std::size_t i = orders_.size(); i-- != 0;) try_order(made, i, probes);
         for (std::size_t i = 0; i != std::min<std::size_t>(probes.size(), 3) && !made.is_accepted; ++i) {
             const std::size_t order = order_at(probes[i].values);
             if (error_.reason != plan_refusal::none) return made;
-            gap = std::max(gap, measure(orders_[order], std::span{probes}.subspan(i, 1)));
-            try_order(made, order, probes, options_.tolerance + std::min(gap, largest_target));
+            try_order(made, order, probes);
         }
-        if (!made.is_accepted) made.split = split_of(made, probes);
+        if (!made.is_accepted && !made.range.is_point()) choose_split(made, probes);
         return made;
     }
-    void try_order(trial& made, std::size_t order, std::span<const probe> probes, std::uint64_t target) {
+    void try_order(trial& made, std::size_t order, std::span<const probe> probes) {
         if (made.is_accepted) return;
-        const std::uint64_t measured = measure(orders_[order], probes, std::max(target, made.measured));
+        const std::uint64_t measured = measure(order, probes, std::max(options_.tolerance, made.measured));
         if (measured < made.measured) {
             made.measured = measured;
             made.order = order;
         }
-        if (measured > target) return;
-        const outcome found = proves_ ? proof(orders_[order], made.range, target, options_.effort / 16) : outcome{};
-        if (found.is_refuted) return;
+        if (measured > options_.tolerance) return;
+        outcome found;
+        if (proves_) {
+            const std::uint64_t sampled = measure_samples(order, made.range);
+            if (sampled > options_.tolerance) return;
+            found = proof(order, made.range, options_.tolerance, options_.effort / 16);
+            // Without a proof, other values may be an eighth worse than the samples.
+            if (found.is_refuted || (found.excess == none && sampled > options_.tolerance - options_.tolerance / 8))
+                return;
+        }
         made.order = order;
         made.measured = measured;
         made.excess = found.excess;
         made.is_accepted = true;
     }
-    /// Returns the symbol whose smallest value gives the highest excess.
-    [[nodiscard]] std::size_t split_of(const trial& made, std::span<const probe> probes) {
-        std::size_t found = made.range.widest();
+    /// Returns the highest excess for values that are spread over a range, or the first one above the tolerance. Those
+    /// values are probes from then on.
+    [[nodiscard]] std::uint64_t measure_samples(std::size_t order, const value_range& range) {
         std::uint64_t most = 0;
-        const std::size_t symbols = made.range.most.size();
-        for (std::size_t symbol = 0; symbol != symbols && symbols > 1; ++symbol) {
-            const std::size_t i = 3 + symbol;
+        const std::uint64_t count =
+            std::min(range.count(), std::uint64_t{16} << 2 * std::min<std::size_t>(range.most.size(), 4));
+        for (std::uint64_t k = 1; k <= count && samples_left_ != 0 && most <= options_.tolerance; ++k) {
+            --samples_left_;
+            const probe at = probe_at(range.sample(k));
+            most = std::max(most, excess_at(order, at));
+            if (most > options_.tolerance) hard_.push_back(at);
+        }
+        return most;
+    }
+    /// Sets where a range is divided: at one of three values of a symbol, so that the best known orders of the two
+    /// parts exceed the tolerance least.
+    void choose_split(trial& made, std::span<const probe> probes) {
+        made.symbol = made.range.widest();
+        made.cut = made.range.middle(made.symbol);
+        const std::size_t first = orders_.size() - std::min(orders_.size(), orders_compared);
+        std::vector<std::vector<std::uint64_t>> excess(orders_.size() - first);  // by order and probe
+        for (const probe& each : probes) {
+            static_cast<void>(sizes_.set(each.values));
+            const auto known = lowest_.find(each.values);
+            const std::uint64_t lowest = known == lowest_.end() ? each.load : std::max(each.load, known->second);
+            for (std::size_t i = first; i != orders_.size(); ++i)
+                excess[i - first].push_back(std::min(excess_of(sizes_.peak_of(orders_[i]), lowest), largest_target));
+        }
+        std::uint64_t least = none;
+        for (std::size_t symbol = 0; symbol != made.range.most.size(); ++symbol) {
             if (made.range.least[symbol] == made.range.most[symbol]) continue;
-            if (const std::uint64_t excess = measure(orders_[made.order], probes.subspan(i, 1)); excess > most) {
-                most = excess;
-                found = symbol;
+            const std::uint64_t middle = made.range.middle(symbol);
+            for (const std::uint64_t cut :
+                 {middle, made.range.lower_half(symbol).middle(symbol), made.range.upper_half(symbol).middle(symbol)}) {
+                if (cut == made.range.most[symbol]) continue;
+                std::uint64_t lower = none, upper = none;
+                for (const std::vector<std::uint64_t>& row : excess) {
+                    std::uint64_t most[2] = {options_.tolerance, options_.tolerance};
+                    for (std::size_t i = 0; i != probes.size(); ++i) {
+                        std::uint64_t& part = most[probes[i].values[symbol] > cut];
+                        part = std::max(part, row[i]);
+                    }
+                    lower = std::min(lower, most[0]);
+                    upper = std::min(upper, most[1]);
+                }
+                if (lower + upper >= least) continue;
+                least = lower + upper;
+                made.symbol = symbol;
+                made.cut = cut;
             }
         }
-        return found;
     }
     /// Returns the index of the order of a plan for these values.
     [[nodiscard]] std::size_t order_at(const std::vector<std::uint64_t>& values) {
-        for (const auto& [known, order] : planned_)
-            if (known == values) return order;
+        if (const auto known = planned_.find(values); known != planned_.end()) return known->second;
+        plans_left_ -= plans_left_ != 0;
         static_cast<void>(sizes_.set(values));
         auto made = sizes_.planned_order(options_.each);
         if (!made) {
@@ -224,7 +260,7 @@ private:
         const auto same = std::find(orders_.begin(), orders_.end(), *made);
         const auto order = static_cast<std::size_t>(same - orders_.begin());
         if (same == orders_.end()) orders_.push_back(*std::move(made));
-        planned_.emplace_back(values, order);
+        planned_.emplace(values, order);
         return order;
     }
 
@@ -233,7 +269,7 @@ private:
         bool is_refuted = false;      // a value exceeds the target
     };
     /// Looks for a proof that an excess up to `target` holds for all values of a range, in at most `limit` parts.
-    [[nodiscard]] outcome proof(const stacking_order& order, const value_range& whole, std::uint64_t target,
+    [[nodiscard]] outcome proof(std::size_t order, const value_range& whole, std::uint64_t target,
                                 std::uint64_t limit) {
         std::vector<value_range> open{whole};
         std::uint64_t most = 0;
@@ -245,12 +281,15 @@ private:
             static_cast<void>(sizes_.set(range.least));
             const std::uint64_t load = sizes_.load();
             if (!range.is_point()) static_cast<void>(sizes_.set(range.most));
-            const std::uint64_t peak = sizes_.peak_of(order), excess = excess_of(peak, load);
+            const std::uint64_t peak = sizes_.peak_of(orders_[order]), excess = excess_of(peak, load);
             if (excess <= target) {
                 most = std::max(most, excess);
                 continue;
             }
-            if (range.is_point() || excess_of(peak, sizes_.load()) > target) return {.is_refuted = true};
+            if (range.is_point() || excess_of(peak, sizes_.load()) > target) {
+                if (excess_of(peak, lowest_at(range.most)) > target) return {.is_refuted = true};
+                return {};  // the load is too low for a proof
+            }
             const std::size_t symbol = range.widest();
             open.push_back(range.upper_half(symbol));
             open.push_back(range.lower_half(symbol));
@@ -258,14 +297,12 @@ private:
         return {most};
     }
 
-    /// Proves the lowest excess that a part of the effort permits.
+    /// Proves the lowest excess that a part of the effort permits. A high excess takes few parts, so it is first.
     void state_excess(trial& of, std::uint64_t limit) {
-        for (std::uint64_t target = std::max(of.measured, options_.tolerance);
-             of.excess == none && target <= largest_target; target += target / 4 + 10)
-            of.excess = proof(orders_[of.order], of.range, target, limit).excess;
+        if (of.excess == none) of.excess = proof(of.order, of.range, largest_target, limit).excess;
         while (of.excess != none && of.excess > of.measured) {
-            const std::uint64_t target = std::max(of.measured, of.excess / 2);
-            const std::uint64_t lower = proof(orders_[of.order], of.range, target, limit).excess;
+            const std::uint64_t part = of.excess > 2 * options_.tolerance ? of.excess / 4 * 3 : of.excess / 2;
+            const std::uint64_t lower = proof(of.order, of.range, std::max(of.measured, part), limit).excess;
             if (lower == none) break;
             of.excess = lower;
         }
@@ -276,10 +313,10 @@ private:
         ranged_plan made;
         made.of = of_;
         made.align = sizes_.align();
-        left_ += options_.effort - options_.effort / 2;
-        const std::uint64_t limit = left_ / (4 * trials.size() + 1);
+        left_ += options_.effort - options_.effort / 4 * 2;
+        std::size_t open = trials.size();
         for (trial& each : trials) {
-            state_excess(each, limit);
+            state_excess(each, left_ / (3 * open--));
             made.pieces.push_back(
                 {std::move(each.range.least), std::move(each.range.most), each.order, 0, each.excess});
         }
@@ -323,8 +360,12 @@ private:
     ranged_options options_;
     ranged_sizes sizes_;
     std::vector<stacking_order> orders_;
-    std::vector<std::pair<std::vector<std::uint64_t>, std::size_t>> planned_;  // values and their order
-    std::uint64_t left_;                                                       // of the effort
+    std::map<std::vector<std::uint64_t>, std::size_t> planned_;   // the orders of plans for single values
+    std::map<std::vector<std::uint64_t>, std::uint64_t> lowest_;  // the peaks of the lowest known plans
+    std::vector<probe> hard_;                                     // values for which orders failed
+    std::size_t plans_left_;
+    std::uint64_t samples_left_;
+    std::uint64_t left_;   // of the effort
     bool proves_ = false;  // whether orders are accepted only if no proof fails
     plan_error error_{};
 };
