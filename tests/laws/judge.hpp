@@ -39,15 +39,14 @@ inline void start_without_memory(const row& each) {
     CHECK(empty->allocate({64, 16}) == nothing);
 }
 
-/// How much a row is played, by default less without optimization.
+/// How much a row is played.
 struct effort {
 #ifdef __OPTIMIZE__
     number seeds = 3;
-    std::size_t sequences = 3000, failures = 200;
 #else
     number seeds = 2;
-    std::size_t sequences = 1500, failures = 100;
 #endif
+    std::size_t sequences = 3000, failures = 200;
 };
 
 inline void judge(std::span<const row> rows, effort much = {}) {
