@@ -1,5 +1,5 @@
 // The laws of wrappers around wrappers with records: see laws.hpp and wrapped.hpp.
-#include "../wrapped.hpp"
+#include "../wrapped/wrapped.hpp"
 
 using namespace laws;
 

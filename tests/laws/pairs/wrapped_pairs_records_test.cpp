@@ -1,5 +1,5 @@
 // The laws of wrappers with records around each wrapper, and inside each wrapper: see laws.hpp and wrapped.hpp.
-#include "../wrapped.hpp"
+#include "../wrapped/wrapped.hpp"
 
 using namespace laws;
 

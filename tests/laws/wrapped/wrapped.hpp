@@ -2,7 +2,7 @@
 // with its options here has the contract of its arena.
 #pragma once
 
-#include "subjects.hpp"
+#include "../subjects.hpp"
 
 #include <allot/compose/recorded.hpp>
 #include <allot/inspect/trace.hpp>
