@@ -47,7 +47,7 @@ static_assert(!allot::device<first_device>);  // it adds error, min_align, granu
 }  // namespace
 
 TEST_CASE("raw_pointer: position reverses locate") {
-    std::byte bytes[64];
+    std::byte bytes[64] = {};
     const std::size_t base = allot::raw_pointer::position(bytes);
     for (std::size_t n = 0; n <= 64; ++n) {
         void* const byte = allot::raw_pointer::locate(bytes, n);
