@@ -152,6 +152,7 @@ public:
           offsets_{offsets},
           pieces_{graph, offsets, rows},
           before_(graph.operators.size() + 1),
+          is_reached_(graph.operators.size() + 1),
           aliases_(graph.tensors.size()) {
         for (const graph_alias& each : graph.aliases) {
             aliases_[each.part].push_back(each);
@@ -171,8 +172,8 @@ public:
         }
         for (std::uint32_t i = 0; i != graph_.tensors.size(); ++i)
             if (graph_.tensors[i].is_input && !is_intact(start, i)) return {mixed, end, i};
-        before_[0] = std::move(start);
         std::set<std::uint32_t> work{0};
+        meet(0, start);
         while (!work.empty()) {
             const std::uint32_t now = *work.begin();
             work.erase(work.begin());
@@ -180,11 +181,11 @@ public:
             const classes after = execute(now);
             const std::uint32_t following[] = {now + 1};
             for (const std::uint32_t next : next_[now].empty() ? std::span{following} : next_[now])
-                if (meet(before_[next], after)) work.insert(next);
+                if (meet(next, after)) work.insert(next);
         }
         for (std::uint32_t now = 0; now != end; ++now)
             if (const graph_violation found = check(now); found.kind != none) return found;
-        for (std::uint32_t i = 0; i != graph_.tensors.size() && !before_[end].empty(); ++i)
+        for (std::uint32_t i = 0; i != graph_.tensors.size() && is_reached_[end]; ++i)
             if (graph_.tensors[i].is_output && !is_intact(before_[end], i)) return {output_lost, i, 0};
         return {};
     }
@@ -237,23 +238,26 @@ private:
         for (const std::uint32_t out : graph_.operators[now].writes) store(after, out);
         return after;
     }
-    /// Keeps pieces in one class only if other classes agree. Returns whether that changed the classes.
-    [[nodiscard]] static bool meet(classes& has, const classes& other) {
-        const bool is_first = has.empty();
-        if (is_first) has.resize(other.size());
+    /// Keeps pieces in one class before an operator only if other classes agree. Returns whether that changed the
+    /// classes, or whether they are the first ones there. The classes have consecutive numbers from 0 on.
+    bool meet(std::uint32_t at, const classes& other) {
+        const bool is_first = !is_reached_[at];
+        is_reached_[at] = true;
+        classes& has = before_[at];
+        has.resize(other.size());
         std::unordered_map<std::uint64_t, std::uint32_t> made;
-        std::uint32_t most = 0;
+        std::uint32_t count = 0;
         for (std::size_t i = 0; i != has.size(); ++i) {
-            most = std::max(most, has[i]);
+            count = std::max(count, has[i] + 1);
             const std::uint64_t both = (std::uint64_t{has[i]} << 32) + other[i];
             has[i] = made.try_emplace(both, static_cast<std::uint32_t>(made.size())).first->second;
         }
-        return is_first || made.size() != most + std::size_t{1};
+        return is_first || made.size() != count;
     }
 
     [[nodiscard]] graph_violation check(std::uint32_t now) const {
         using enum graph_violation_kind;
-        if (before_[now].empty()) return {};  // no path leads to it
+        if (!is_reached_[now]) return {};
         const graph_operator& each = graph_.operators[now];
         for (const std::uint32_t in : each.reads)
             if (!is_intact(before_[now], in)) return {lost, now, in};
@@ -265,7 +269,7 @@ private:
             if (!is_intact(after, out)) return {mixed, now, out};
         for (const std::uint32_t in : each.reads)
             for (const std::uint32_t out : each.writes)
-                if (!is_intact(after, in) && share(in, out) && !may_overwrite(in, out)) return {overwritten, now, in};
+                if (changes(after, out, in) && !may_overwrite(in, out)) return {overwritten, now, in};
         return {};
     }
     /// Returns a tensor whose rows an operator has to read or write, and cannot; or `by_caller`.
@@ -291,12 +295,13 @@ private:
         }
         return by_caller;
     }
-    [[nodiscard]] bool share(std::uint32_t a, std::uint32_t b) const {
-        std::set<std::size_t> has;
-        for (std::size_t piece = pieces_.first(a); piece != pieces_.end(a); ++piece)
-            has.insert(pieces_.in_memory(piece));
-        for (std::size_t piece = pieces_.first(b); piece != pieces_.end(b); ++piece)
-            if (has.contains(pieces_.in_memory(piece))) return true;
+    /// Returns whether bytes of `in` that are not intact are bytes of `out`.
+    [[nodiscard]] bool changes(const classes& after, std::uint32_t out, std::uint32_t in) const {
+        std::set<std::size_t> changed;
+        for (std::size_t piece = pieces_.first(in); piece != pieces_.end(in); ++piece)
+            if (!is_intact(after, piece)) changed.insert(pieces_.in_memory(piece));
+        for (std::size_t piece = pieces_.first(out); piece != pieces_.end(out); ++piece)
+            if (changed.contains(pieces_.in_memory(piece))) return true;
         return false;
     }
     [[nodiscard]] bool may_overwrite(std::uint32_t in, std::uint32_t out) const {
@@ -310,7 +315,8 @@ private:
     next_operators next_;
     std::span<const std::uint64_t> offsets_;
     tensor_pieces pieces_;
-    std::vector<classes> before_;                    // by operator, and at the end; empty if no path leads there
+    std::vector<classes> before_;                    // by operator, and at the end
+    std::vector<bool> is_reached_;                   // by operator, and at the end
     std::vector<std::vector<graph_alias>> aliases_;  // by part, and views also by whole
 };
 

@@ -164,7 +164,7 @@ private:
         for (const std::uint32_t in : each.reads) {
             if (is_intact(in)) continue;
             for (const std::uint32_t out : each.writes)
-                if (meet(in, out) && !may_overwrite(in, out)) return {overwritten, now, in};
+                if (changes(out, in) && !may_overwrite(in, out)) return {overwritten, now, in};
         }
         return {};
     }
@@ -185,16 +185,26 @@ private:
         }
         return true;
     }
-    [[nodiscard]] bool meet(std::uint32_t a, std::uint32_t b) const {
-        std::vector<std::pair<std::uint64_t, std::uint64_t>> has;
-        each_run(a, 0, graph_.tensors[a].size, [&](std::uint64_t address, std::uint64_t, std::uint64_t size) {
-            has.emplace_back(address, address + size);
+    /// Returns whether bytes of `in` that are not intact are bytes of `out`.
+    [[nodiscard]] bool changes(std::uint32_t out, std::uint32_t in) const {
+        struct run {
+            std::uint64_t begin = 0, end = 0;  // addresses
+            std::uint64_t byte = 0;            // of `in`, at `begin`
+        };
+        std::vector<run> runs;
+        each_run(in, 0, graph_.tensors[in].size, [&](std::uint64_t address, std::uint64_t byte, std::uint64_t size) {
+            runs.push_back({address, address + size, byte});
             return true;
         });
-        return !each_run(b, 0, graph_.tensors[b].size, [&](std::uint64_t address, std::uint64_t, std::uint64_t size) {
-            const auto after = std::ranges::upper_bound(has, address, {}, [](const auto& run) { return run.second; });
-            return after == has.end() || after->first >= address + size;
-        });
+        const auto is_unchanged = [&](std::uint64_t address, std::uint64_t, std::uint64_t size) {
+            for (auto each = std::ranges::upper_bound(runs, address, {}, &run::end);
+                 each != runs.end() && each->begin < address + size; ++each) {
+                const std::uint64_t from = std::max(address, each->begin), until = std::min(address + size, each->end);
+                if (!is_intact(in, each->byte + (from - each->begin), each->byte + (until - each->begin))) return false;
+            }
+            return true;
+        };
+        return !each_run(out, 0, graph_.tensors[out].size, is_unchanged);
     }
     [[nodiscard]] bool may_overwrite(std::uint32_t in, std::uint32_t out) const noexcept {
         if (offsets_[in] != offsets_[out] || rows_[in] != rows_[out]) return false;

@@ -48,7 +48,7 @@ public:
             if (!has(out)) return false;
         for (const std::uint32_t in : each.reads)
             for (const std::uint32_t out : each.writes)
-                if (!has(in) && meet(in, out) && !may_overwrite(in, out)) return false;
+                if (changes(out, in) && !may_overwrite(in, out)) return false;
         return true;
     }
     [[nodiscard]] bool end() const {
@@ -114,10 +114,10 @@ private:
         }
         return true;
     }
-    [[nodiscard]] bool meet(std::uint32_t a, std::uint32_t b) const {
-        for (std::uint64_t i = 0; i != size(a); ++i)
-            for (std::uint64_t j = 0; j != size(b); ++j)
-                if (places_[a].address(i) == places_[b].address(j)) return true;
+    [[nodiscard]] bool changes(std::uint32_t out, std::uint32_t in) const {
+        for (std::uint64_t i = 0; i != size(in); ++i)
+            for (std::uint64_t j = 0; j != size(out); ++j)
+                if (!has(in, i) && places_[in].address(i) == places_[out].address(j)) return true;
         return false;
     }
     [[nodiscard]] bool may_overwrite(std::uint32_t in, std::uint32_t out) const {

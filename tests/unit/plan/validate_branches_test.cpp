@@ -57,6 +57,43 @@ TEST_CASE("validate_branches: each violation is found on the path that has it") 
     CHECK(check(made, {8, 0, 8, 16, 24}) == allot::graph_violation{kind::mixed, 4, 0});
 }
 
+TEST_CASE("validate_branches: an input that the next iteration reads is lost") {
+    programs::owner made;
+    for (int i = 0; i != 3; ++i) made.graph.add_tensor(1);
+    made.graph.tensors[0].is_input = true;
+    made.graph.add_operator({}, {2});
+    made.graph.add_operator({0}, {});
+    made.graph.add_operator({}, {1});
+    made.next = {{}, {}, {0, 3}};
+    CHECK(check(made, {0, 0, 1}, 2) == allot::graph_violation{kind::lost, 1, 0});
+    CHECK(check(made, {0, 2, 1}, 3).kind == kind::none);
+}
+
+TEST_CASE("validate_branches: tensors without bytes, in a loop") {
+    programs::owner made;
+    made.graph.add_tensor(0);
+    made.graph.add_operator({}, {0});
+    made.next = {{0, 1}};
+    CHECK(check(made, {0}, 0).kind == kind::none);
+}
+
+TEST_CASE("validate_branches: one result overwrites a tensor, and another one is a view of its other bytes") {
+    programs::owner made;
+    made.graph.add_tensor(4);
+    made.graph.add_tensor(2);
+    made.graph.add_tensor(2);
+    made.graph.tensors[0].is_input = made.graph.tensors[1].is_output = made.graph.tensors[2].is_output = true;
+    made.graph.add_operator({0}, {1, 2});
+    made.graph.aliases = {{0, 1, 0, allot::alias_kind::overwrite}, {0, 2, 2, allot::alias_kind::view}};
+    made.next = {{}};
+    CHECK(check(made, {0, 0, 2}, 4).kind == kind::none);
+    CHECK(
+        allot::validate_graph(made.graph.view(), std::vector<std::uint32_t>{0}, std::vector<std::uint64_t>{0, 0, 2}, 4)
+            .kind == kind::none);
+    made.graph.aliases.erase(made.graph.aliases.begin());
+    CHECK(check(made, {0, 0, 2}, 4) == allot::graph_violation{kind::overwritten, 0, 0});
+}
+
 TEST_CASE("validate_branches: programs that are invalid") {
     const auto refused = [](auto change) {
         programs::owner made = loop();
