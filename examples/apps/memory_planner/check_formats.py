@@ -105,6 +105,24 @@ class Columns(Formats):
         self.assertEqual(self.plan(again)[1], rows)
         self.assertIn("buffer b", self.run_it(self.table(HEAD + ",offset\na,0,3,10,0\nb,0,3,10,4\n"), exits_with=2).stderr)
 
+    @unittest.skipUnless(WITH_JSON, "built without a JSON library")
+    def test_lifetimes_and_pairs_of_json_can_be_read_again(self):
+        live = self.file("lives.json", json.dumps({"buffers": [{"id": "a", "size": 4, "live": [[1, 2], [2, 3], [5, 6]]},
+                                                               {"id": "b", "size": 4, "live": [[3, 5]]}]}))
+        rows = self.plan(live)[1]
+        self.assertEqual([(row["id"], row["upper"], row["gaps"]) for row in rows], [("a", "6", "3-5"), ("b", "5", "")])
+        again = self.folder / "again.csv"
+        shutil.copy(self.folder / "out.csv", again)
+        told, reread = self.plan(again)
+        self.assertEqual((told["peak"], reread), (4, rows))
+        pair = {"memories": [{"name": "m0", "capacity": 64}, {"name": "m1", "cost": 1}],
+                "buffers": [{"id": "a", "size": 8, "live": [[1, 2]]}, {"id": "b", "size": 0, "live": [[1, 2]]}],
+                "separate": [["a", "b"]]}
+        empty = self.file("empty.json", json.dumps(pair))
+        out = self.folder / "out.json"
+        self.run_it("--out", str(out), str(empty))
+        self.run_it(str(out))
+
     def test_memories_of_buffers(self):
         text = HEAD + ",memories,uses,cost\na,0,9,60,,,\nb,0,9,60,slow,,\nc,0,9,50,fast slow,2,1\nd,0,9,50,,1,9\ne,0,9,20,fast,,\n"
         both = ("--memory", "fast:70", "--memory", "slow:1KiB")

@@ -56,6 +56,7 @@ public:
             set_lives();
         }
         if (whole.contains("own_peak")) made_.own_peak = number(at(whole, "the file"), "own_peak");
+        add_gaps();
         set_choice();
         return std::move(made_);
     }
@@ -99,7 +100,7 @@ private:
             id, {size_of(of), lives[0], of.contains("alignment") ? number(of, "alignment") : std::uint64_t{1}});
         for (std::size_t i = 1; i != lives.size(); ++i) made_.revivals.push_back({index, lives[i]});
         if (made_.submitted) return made_.allowed.push_back(every_memory);
-        for (const allot::lifetime each : lives) out_.add_row(index, id, each);
+        out_.add_row(index, id, {lives.front().from, lives.back().until});
         if (of.contains("offset")) out_.fix(index, number(of, "offset"));
         made_.uses.push_back(of.contains("uses") ? number(of, "uses") : 1);
         made_.allowed.push_back(allowed_in(of));
@@ -226,6 +227,22 @@ private:
         }
     }
 
+    /// Adds the column of the gaps between the lifetimes of a buffer, if a buffer has several.
+    void add_gaps() {
+        if (made_.revivals.empty()) return;
+        made_.columns += ",gaps";
+        std::vector<std::string> gaps(made_.buffers.size());
+        std::vector<std::int64_t> until;
+        for (const allot::plan_buffer& each : made_.buffers) until.push_back(each.live.until);
+        for (const allot::plan_revival& each : made_.revivals) {
+            std::string& all = gaps[each.buffer];
+            if (until[each.buffer] != each.live.from)
+                all += (all.empty() ? "" : " ") + std::to_string(until[each.buffer]) + '-' +
+                       std::to_string(each.live.from);
+            until[each.buffer] = each.live.until;
+        }
+        for (row& each : made_.rows) each.text += ',' + gaps[each.buffer];
+    }
     /// The plan chooses a memory for each buffer, unless each is permitted in one only.
     void set_choice() {
         if (made_.memories.size() == 1) return made_.allowed.clear();
@@ -243,7 +260,8 @@ private:
             if (made_.memory_of[each.first] != made_.memory_of[each.second])
                 refuse("buffers of different memories cannot share an offset");
         for (const allot::plan_pair& each : made_.separate)
-            if (made_.memory_of[each.first] == made_.memory_of[each.second])
+            if (made_.memory_of[each.first] == made_.memory_of[each.second] && made_.buffers[each.first].size != 0 &&
+                made_.buffers[each.second].size != 0)
                 refuse("\"separate\" buffers are permitted in the same memory only");
     }
 
