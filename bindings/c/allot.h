@@ -435,13 +435,13 @@ typedef struct allot_rows_summary {
     size_t struct_size;
     uint64_t quality;        /* ALLOT_OPTIMAL, ... */
     uint64_t cost;           /* the sum of the costs of all parts with a place */
-    uint64_t bound;          /* no plan of the same buffers costs less */
+    uint64_t bound;          /* no plan that places all buffers costs less; infeasible: those with a place */
     uint64_t spilled;        /* bytes outside the first memory */
     uint64_t unplaced;       /* the number of buffers without a place */
     int64_t step;            /* the step with the most live bytes */
     uint64_t which;          /* as in allot_memories_summary */
     uint64_t divided;        /* the number of divided buffers */
-    uint64_t whole_cost;     /* the cost of the plan in which no buffer is divided */
+    uint64_t whole_cost;     /* the cost of the placed buffers in the plan in which no buffer is divided */
     uint64_t whole_unplaced; /* the number of buffers that have no place in that plan */
 } allot_rows_summary;
 #define ALLOT_ROWS_SUMMARY_INIT {sizeof(allot_rows_summary), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}

@@ -156,7 +156,8 @@ public:
         return had && now && holes_.nodes.knows_end() && holes_.move_end(had, now);
     }
     /// Returns the size with which the extent ends with its last block; 0 if the extent has no block and can be
-    /// removed. With several extents, a side table returns the size of the extent.
+    /// removed. If more than one extent was inserted since the table was empty, a side table returns the size of the
+    /// extent in whole granules.
     [[nodiscard]] constexpr Offset least_size(extent_type inserted) const noexcept {
         const extent_type had = sizes::usable_of(inserted);
         if (!had) return inserted.size;
@@ -166,8 +167,8 @@ public:
         return static_cast<Offset>(end + nodes_type::tail - inserted.offset);
     }
 
-    /// Returns the smallest size of the extent with which a request fits at its end; 0 if no size suffices, or if a
-    /// side table has several extents.
+    /// Returns the smallest size of the extent with which a request fits at its end; 0 if no size suffices, or, with a
+    /// side table, if more than one extent was inserted since the table was empty.
     [[nodiscard]] constexpr Offset size_for(extent_type inserted, layout_type wanted) const noexcept {
         const extent_type had = sizes::usable_of(inserted);
         const Offset need = sizes::of_node(wanted.size);
@@ -189,7 +190,8 @@ public:
             records_for((low == had.end() ? 1U : 0U) + (places::lowest(low, wanted.align) != low ? 1U : 0U) + 1U));
     }
     /// Returns the smallest size of the extent with which the last block can be resized to `size`; 0 if no size
-    /// suffices, if the block is not the last one, if no record is available, or if a side table has several extents.
+    /// suffices, if the block is not the last one, or if no record is available. With a side table, also returns 0 if
+    /// more than one extent was inserted since the table was empty.
     [[nodiscard]] constexpr Offset size_for(extent_type inserted, allocation_type allocation,
                                             Offset size) const noexcept {
         const extent_type had = sizes::usable_of(inserted);
