@@ -440,34 +440,48 @@ TEST_CASE("best_fit: an aligned block is placed at the lowest of the first holes
     CHECK(strategy.allocate({32, 32}).where == extent{128, 32});
 }
 
-TEST_CASE("best_fit: of two candidates with a granule, the lower hole that is large enough is taken") {
+namespace {
+
+/// Two candidates with a granule, and blocks of sizes whose holes are in one bin or in the next one.
+struct two_candidates {
+    two_candidates() {
+        REQUIRE(strategy.insert({0, 100'000}));
+        for (const unsigned size : {64U, 16U, 64U, 16U, 64U, 16U, 64U, 16U, 656U, 16U, 640U, 16U, 656U, 16U})
+            blocks.push_back(strategy.allocate({size, 16}));
+    }
+    [[nodiscard]] std::size_t offset_of(std::size_t block) const { return blocks[block].where.offset; }
+    [[nodiscard]] std::size_t offset_of_next(std::size_t size) { return strategy.allocate({size, 16}).where.offset; }
+
     allot::best_fit<best_fit_options{.store = node_store::side_table, .granule = 16, .candidates = 2}> strategy;
-    REQUIRE(strategy.insert({0, 100'000}));
     std::vector<allot::allocation_of<decltype(strategy)>> blocks;
-    for (const unsigned size : {64U, 16U, 64U, 16U, 64U, 16U, 64U, 16U, 656U, 16U, 640U, 16U, 656U, 16U})
-        blocks.push_back(strategy.allocate({size, 16}));
-    const auto offset_of_next = [&](std::size_t size) { return strategy.allocate({size, 16}).where.offset; };
-    const auto offset_of = [&](std::size_t block) { return blocks[block].where.offset; };
-    SUBCASE("in a bin of one size") {
-        for (const unsigned each : {0U, 4U, 6U, 2U}) strategy.deallocate(blocks[each]);  // the newest comes first
-        CHECK(offset_of_next(64) == offset_of(2));
-        CHECK(offset_of_next(60) == offset_of(4));
-        CHECK(offset_of_next(64) == offset_of(0));
-        CHECK(offset_of_next(49) == offset_of(6));
-    }
-    SUBCASE("in a bin of a few sizes") {
-        for (const unsigned each : {8U, 12U, 10U}) strategy.deallocate(blocks[each]);
-        CHECK(offset_of_next(656) == offset_of(12));  // the second one
-        CHECK(offset_of_next(656) == offset_of(8));
-        CHECK(offset_of_next(656) > offset_of(13));  // the hole of 640 bytes is too small
-        CHECK(offset_of_next(640) == offset_of(10));
-    }
-    SUBCASE("in the next bin, if the holes of the first one are too small") {
-        for (const unsigned each : {10U, 12U, 8U}) strategy.deallocate(blocks[each]);
-        CHECK(offset_of_next(592) == offset_of(8));
-        CHECK(offset_of_next(592) == offset_of(10));
-        CHECK(offset_of_next(592) == offset_of(12));
-    }
+};
+
+}  // namespace
+
+TEST_CASE("best_fit: of two candidates in a bin of one size, the lower hole is taken") {
+    two_candidates of;
+    for (const unsigned each : {0U, 4U, 6U, 2U}) of.strategy.deallocate(of.blocks[each]);  // the newest comes first
+    CHECK(of.offset_of_next(64) == of.offset_of(2));
+    CHECK(of.offset_of_next(60) == of.offset_of(4));
+    CHECK(of.offset_of_next(64) == of.offset_of(0));
+    CHECK(of.offset_of_next(49) == of.offset_of(6));
+}
+
+TEST_CASE("best_fit: of two candidates in a bin of a few sizes, the lower hole that is large enough is taken") {
+    two_candidates of;
+    for (const unsigned each : {8U, 12U, 10U}) of.strategy.deallocate(of.blocks[each]);
+    CHECK(of.offset_of_next(656) == of.offset_of(12));  // the second one
+    CHECK(of.offset_of_next(656) == of.offset_of(8));
+    CHECK(of.offset_of_next(656) > of.offset_of(13));  // the hole of 640 bytes is too small
+    CHECK(of.offset_of_next(640) == of.offset_of(10));
+}
+
+TEST_CASE("best_fit: of two candidates in the next bin, the lower hole is taken") {
+    two_candidates of;
+    for (const unsigned each : {10U, 12U, 8U}) of.strategy.deallocate(of.blocks[each]);
+    CHECK(of.offset_of_next(592) == of.offset_of(8));
+    CHECK(of.offset_of_next(592) == of.offset_of(10));
+    CHECK(of.offset_of_next(592) == of.offset_of(12));
 }
 
 TEST_CASE("best_fit: an alignment up to the granule fails only if no hole is large enough") {
