@@ -435,7 +435,7 @@ typedef struct allot_rows_summary {
     size_t struct_size;
     uint64_t quality;        /* ALLOT_OPTIMAL, ... */
     uint64_t cost;           /* the sum of the costs of all parts with a place */
-    uint64_t bound;          /* no plan that places all buffers costs less; infeasible: those with a place */
+    uint64_t bound;          /* no plan of all buffers costs less; if infeasible, of the placed buffers */
     uint64_t spilled;        /* bytes outside the first memory */
     uint64_t unplaced;       /* the number of buffers without a place */
     int64_t step;            /* the step with the most live bytes */

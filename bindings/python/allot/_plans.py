@@ -206,7 +206,23 @@ class _SeveralMemories(_Made):
         return self.svg() if self.fits else None
 
 
-class MemoriesPlan(_SeveralMemories):
+class _WithoutMoves(_SeveralMemories):
+    """What plans in several memories have in common if no bytes move."""
+
+    _made: _allot.PlanOfSeveral | _allot.PlanInRows
+
+    @property
+    def step(self) -> int:
+        """The step at which the most bytes are live."""
+        return self._made.step
+
+    @property
+    def spilled(self) -> int:
+        """The bytes in memories other than the first."""
+        return self._made.spilled
+
+
+class MemoriesPlan(_WithoutMoves):
     """The memory and the offset of each buffer."""
 
     _made: _allot.PlanOfSeveral
@@ -225,26 +241,16 @@ class MemoriesPlan(_SeveralMemories):
         return self._made.memories
 
     @property
-    def step(self) -> int:
-        """The step at which the most bytes are live."""
-        return self._made.step
-
-    @property
     def cost(self) -> int:
         """The sum over all placed buffers of size times uses times the cost of the memory."""
         return self._made.cost
-
-    @property
-    def spilled(self) -> int:
-        """The bytes of buffers in memories other than the first."""
-        return self._made.spilled
 
     def __repr__(self) -> str:
         return (f"<MemoriesPlan of {len(self.offsets)} buffers, {self.spilled} bytes spilled: {self.status}, "
                 f"cost {self.cost}, lower bound {self.bound}>")
 
 
-class RowsPlan(_SeveralMemories):
+class RowsPlan(_WithoutMoves):
     """The places of buffers that are divided by rows."""
 
     _made: _allot.PlanInRows
@@ -264,11 +270,6 @@ class RowsPlan(_SeveralMemories):
         return self._made.divided
 
     @property
-    def step(self) -> int:
-        """The step at which the most bytes are live."""
-        return self._made.step
-
-    @property
     def cost(self) -> int:
         """The sum over all parts of size times uses times the cost of the memory."""
         return self._made.cost
@@ -277,11 +278,6 @@ class RowsPlan(_SeveralMemories):
     def whole_cost(self) -> int | None:
         """The cost of the plan in which no buffer is divided, or None if it has unplaced buffers."""
         return self._made.whole_cost
-
-    @property
-    def spilled(self) -> int:
-        """The bytes in memories other than the first."""
-        return self._made.spilled
 
     def __repr__(self) -> str:
         return (f"<RowsPlan with {self.divided} divided buffers, {self.spilled} bytes spilled: {self.status}, "

@@ -21,6 +21,19 @@ struct owner {
     }
 };
 
+/// v = f(x); do t = f(v), v = f(t) while …; y = f(v)
+inline owner loop() {
+    owner made;
+    for (int i = 0; i != 4; ++i) made.graph.add_tensor(8, 4);
+    made.graph.tensors[0].is_input = made.graph.tensors[3].is_output = true;
+    made.graph.add_operator({0}, {1});
+    made.graph.add_operator({1}, {2});
+    made.graph.add_operator({2}, {1});
+    made.graph.add_operator({1}, {3});
+    made.next = {{}, {}, {1, 3}, {}};
+    return made;
+}
+
 /// Makes a random program of matrices with `rows` rows.
 class maker {
 public:

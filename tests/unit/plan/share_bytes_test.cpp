@@ -1,6 +1,7 @@
 #include "byte_machine.hpp"
 #include "graphs.hpp"
 #include "problems.hpp"
+#include "shared_plan.hpp"
 
 #include <allot/plan/order_operators.hpp>
 #include <allot/plan/plan.hpp>
@@ -13,26 +14,11 @@ namespace {
 
 using kind = allot::graph_violation_kind;
 
-struct shared_plan {
-    allot::graph_sharing sharing;
-    std::vector<std::uint64_t> offsets;
-    std::uint64_t peak = 0, bound = 0;
-};
-
 /// Plans a graph in an order, and checks that the plan is valid.
-shared_plan plan(const allot::operator_graph& graph, const std::vector<std::uint32_t>& order) {
-    shared_plan made{allot::share_bytes(graph, order), {}};
-    const auto planned = allot::plan(made.sharing.problem(), {.effort = 20'000});
-    REQUIRE(planned);
-    for (std::size_t i = 0; i != graph.tensors.size(); ++i)
-        made.offsets.push_back(planned->places[i].offset + made.sharing.shift[i]);
-    made.peak = planned->peak;
-    made.bound = planned->bound;
-    const allot::graph_violation found =
-        allot::validate_graph(graph, order, made.offsets, made.peak, made.sharing.rows);
-    INFO(found.what(), ' ', found.first, ' ', found.second);
-    REQUIRE(found == allot::graph_violation{});
-    return made;
+graphs::shared_plan plan(const allot::operator_graph& graph, const std::vector<std::uint32_t>& order) {
+    return graphs::plan_shared(allot::share_bytes(graph, order), [&](const graphs::shared_plan& made) {
+        return allot::validate_graph(graph, order, made.offsets, made.peak, made.sharing.rows);
+    });
 }
 
 /// Tries all places of the tensors of an operator and of the following ones, within a number of bytes.

@@ -10,19 +10,6 @@ namespace {
 using kind = allot::graph_violation_kind;
 constexpr std::uint64_t unlimited = ~std::uint64_t{0};
 
-/// v = f(x); do t = f(v), v = f(t) while …; y = f(v)
-programs::owner loop() {
-    programs::owner made;
-    for (int i = 0; i != 4; ++i) made.graph.add_tensor(8, 4);
-    made.graph.tensors[0].is_input = made.graph.tensors[3].is_output = true;
-    made.graph.add_operator({0}, {1});
-    made.graph.add_operator({1}, {2});
-    made.graph.add_operator({2}, {1});
-    made.graph.add_operator({1}, {3});
-    made.next = {{}, {}, {1, 3}, {}};
-    return made;
-}
-
 allot::graph_violation check(const programs::owner& made, std::vector<std::uint64_t> offsets,
                              std::uint64_t capacity = unlimited, std::vector<allot::row_layout> rows = {}) {
     return allot::validate_branches(made.graph.view(), made.view(), offsets, capacity, rows);
@@ -31,7 +18,7 @@ allot::graph_violation check(const programs::owner& made, std::vector<std::uint6
 }  // namespace
 
 TEST_CASE("validate_branches: each violation is found on the path that has it") {
-    programs::owner made = loop();
+    programs::owner made = programs::loop();
     CHECK(check(made, {8, 0, 8, 8}, 16).kind == kind::none);
     CHECK(check(made, {8, 0, 8, 8}, 15).kind == kind::outside);
     CHECK(check(made, {8, 0, 9, 8}, 17).kind == kind::misaligned);
@@ -96,7 +83,7 @@ TEST_CASE("validate_branches: one result overwrites a tensor, and another one is
 
 TEST_CASE("validate_branches: programs that are invalid") {
     const auto refused = [](auto change) {
-        programs::owner made = loop();
+        programs::owner made = programs::loop();
         change(made);
         return check(made, {8, 0, 8, 16}).kind == kind::bad_graph;
     };
@@ -109,14 +96,14 @@ TEST_CASE("validate_branches: programs that are invalid") {
     CHECK(refused([](programs::owner& made) { made.graph.aliases = {{1, 2, 1}}; }));
     CHECK(refused([](programs::owner& made) { made.graph.aliases = {{1, 2, 0, {}, {2, 3}}}; }));
     CHECK(refused([](programs::owner& made) { made.graph.aliases = {{1, 2, 0, {}, {2, 1}}}; }));
-    programs::owner made = loop();
+    programs::owner made = programs::loop();
     made.next[0] = {1, 2};  // a path leads to operator 2, which reads t, without operator 1
     CHECK(check(made, {8, 0, 8, 16}) == allot::graph_violation{kind::lost, 2, 2});
 }
 
 TEST_CASE("validate_branches: a view of a variable keeps the bytes of its iteration") {
     programs::owner made =
-        loop();  // t is a view of v, the loop writes v without reading t, and the last operator reads t
+        programs::loop();  // t is a view of v, the loop writes v without reading t, and the last operator reads t
     made.graph.aliases = {{1, 2}};
     made.graph.reads[2] = {0};
     made.graph.reads[3] = {2};
@@ -127,7 +114,7 @@ TEST_CASE("validate_branches: a view of a variable keeps the bytes of its iterat
 }
 
 TEST_CASE("validate_branches: rows need operators that can use them") {
-    programs::owner made = loop();
+    programs::owner made = programs::loop();
     CHECK(check(made, {16, 0, 2, 16}, unlimited, {{}, {2, 4}, {2, 4}, {}}).kind == kind::misaligned);
     made.graph.tensors[2].align = 1;
     CHECK(check(made, {16, 0, 2, 16}, unlimited, {{}, {2, 4}, {2, 4}, {}}) ==
