@@ -257,7 +257,7 @@ private:
     ALLOT_COLD block_type outside(layout wanted, std::uint64_t key) noexcept {
         if (const inner_block given = inner_.allocate(wanted))
             return {given.address, given.size, {given.metadata, room_.note_outside(wanted, key)}};
-        const detail::guided_spot spot = room_.place(wanted, key, true);
+        const detail::guided_spot spot = room_.place(wanted, key, false);
         return spot.inside ? inside(spot, wanted.size) : block_type{};
     }
 

@@ -110,12 +110,12 @@ public:
         return true;
     }
 
-    /// Returns the offset of a new block that is not in step. `even` a request whose block lives on gets a place.
-    ALLOT_COLD guided_spot place(layout wanted, std::uint64_t key, bool even = false) noexcept {
+    /// Returns the offset of a new block that is not in step. Without `matches`, it gets no slot of the guide.
+    ALLOT_COLD guided_spot place(layout wanted, std::uint64_t key, bool matches = true) noexcept {
         if (in_step_) diverge();
         ++counters_.loose;
         const std::uint32_t slot =
-            even || guide_ == nullptr ? no_record : cursor_.find(*guide_, wanted, key, is_waiting());
+            matches && guide_ != nullptr ? cursor_.find(*guide_, wanted, key, is_waiting()) : no_record;
         if (slot == no_record) cursor_.miss();
         else advance(slot);
         if (slot != no_record && !slots_[slot].is_planned && !guide_->holds_all) return {};
