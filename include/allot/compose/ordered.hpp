@@ -262,6 +262,7 @@ public:
         if (strategy.diagnose(strategy_layout(wanted)).reason != refusal::none) return answer;  // the arena grows
         const detail::queue_set waitable = waits == wait_policy::never ? 0 : clock_.waitable();
         answer.reason = strategy.lacks_place(strategy_layout(wanted), clock_.known(queue.index), waitable);
+        if (answer.reason == refusal::pending && access::can_grow_for(arena_, wanted)) answer.reason = refusal::none;
         return answer;
     }
 

@@ -555,6 +555,37 @@ TEST_CASE("ordered: an arena grows after a wait or before it, and releases only 
     run(reserved, third, true);
 }
 
+TEST_CASE("ordered: diagnose predicts that an arena grows instead of waiting") {
+    using growing = allot::arena<allot::host::heap, allot::best_fit<>,
+                                 allot::growth::fixed<allot::growth_options{.step = size, .limit = 2 * size}>>;
+    const auto run = [](auto& memory, auto second) {
+        CHECK(memory.diagnose({size / 2, 16}, second).reason == refusal::none);
+        const auto block = memory.allocate({size / 2, 16}, second);
+        CHECK(block);
+        CHECK(memory.diagnose({size, 16}, second).reason == refusal::pending);  // the arena is at its limit
+        CHECK_FALSE(memory.allocate({size, 16}, second));
+        memory.deallocate(block, second);
+    };
+    queues device{2}, other{2};
+    allot::ordered<growing, timeline> memory{timeline{&device}, allot::host::heap{}, size};
+    const auto first = memory.attach(0), second = memory.attach(1);
+    auto block = memory.allocate({size - 64, 16}, first);
+    REQUIRE(block);
+    const allot::host_use reading = memory.begin_host_use();
+    REQUIRE(memory.deallocate(block, reading));  // no queue can wait for the host
+    run(memory, second);
+    memory.end_host_use(reading);
+
+    allot::ordered<growing, timeline, allot::ordered_options{.waits = wait_policy::never}> patient{
+        timeline{&other}, allot::host::heap{}, size};
+    const auto third = patient.attach(0), fourth = patient.attach(1);
+    block = patient.allocate({size - 64, 16}, third);
+    REQUIRE(block);
+    other.submit(0);
+    patient.deallocate(block, third);
+    run(patient, fourth);
+}
+
 TEST_CASE("ordered: resize waits for the bytes above") {
     queues device{2};
     fixed<> memory{timeline{&device}};

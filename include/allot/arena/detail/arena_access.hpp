@@ -28,6 +28,11 @@ struct arena_access {
     [[nodiscard]] ALLOT_INLINE static auto find_held(Arena& of, layout wanted, From from) noexcept {
         return of.regions_.allocate_held(wanted, from);
     }
+    /// Returns true if the arena would acquire more memory for a valid request that no bytes of its regions serve.
+    template <class Arena>
+    [[nodiscard]] static bool can_grow_for(const Arena& of, layout wanted) noexcept {
+        return of.regions_.can_grow_for(wanted);
+    }
     /// Returns the block of an allocation, or of a part of one.
     template <class Arena, class Allocation>
     [[nodiscard]] ALLOT_INLINE static auto admit(Arena& of, Allocation given) noexcept {

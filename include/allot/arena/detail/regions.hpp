@@ -193,6 +193,18 @@ public:
         return answer;
     }
 
+    /// Returns true if `allocate(wanted)` would acquire more memory for a valid request that no bytes of the regions
+    /// serve.
+    [[nodiscard]] bool can_grow_for([[maybe_unused]] layout wanted) const noexcept {
+        if constexpr (grows) {
+            wanted.size = with_own(wanted.size);
+            diagnosis answer{refusal::exhausted};
+            why_not_grown(wanted, answer);
+            return answer.reason == refusal::none;
+        }
+        return false;
+    }
+
     /// Releases every region without a live block, or the free end of the region that grows in place. A device that
     /// keeps regions (cached) releases all of them as well. Returns the number of released bytes.
     std::size_t trim() noexcept
