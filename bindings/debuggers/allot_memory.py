@@ -306,6 +306,26 @@ def walk_pool(strategy, extents):
     return walk
 
 
+def walk_numbered_slots(strategy, _extents):
+    """Slots of a pool in an arena with hardening::checked: each record has the size of a block, or a larger number."""
+    table = strategy.member("records_")
+    slot = number_in(split_name(table.type)[1][0])
+    first, count = table.member("first_").number, table.member("count_").number
+    most = strategy.member("most_").number
+    if slot <= 0 or count > most:
+        raise Damage("there are %d records of %d slots" % (count, most))
+    if count > MOST:
+        return unknown("the pool has records of %d slots" % count)
+    fields = records_of(table.member("records_"), count) if count else []
+    walk = Walk()
+    for index in range(min(most, MOST)):
+        is_used = index < count and fields[index]["size"] <= slot
+        walk.add("block" if is_used else "hole", first + index * slot, slot)
+    if most > MOST:
+        walk.problem = "only the first %d of %d slots are listed" % (MOST, most)
+    return walk
+
+
 def walk_slot_list(store, slot, align, extents):
     memory = Memory(store)
     head = store.member("free_").member("next")
@@ -524,6 +544,7 @@ STRATEGIES = {
     "stack": walk_stack,
     "ring": walk_ring,
     "pool": walk_pool,
+    "numbered_slots": walk_numbered_slots,
     "best_fit": walk_best_fit,
     "best_fit_beside_records": walk_best_fit,
     "deferred": walk_deferred,

@@ -230,6 +230,9 @@ def store_text(strategy):
         return "deferred " + store_text(strategy.member("strategy_"))
     if kind in ("best_fit", "best_fit_beside_records"):
         return "best_fit with a side table" if memory.is_table(strategy) else "best_fit in band"
+    if kind == "numbered_slots":
+        slot = memory.number_in(split_name(strategy.member("records_").type)[1][0])
+        return "pool of %s with a record for each slot" % plural(slot, "byte")
     if kind == "pool":
         store = strategy.member("store_")
         slot = memory.number_in(split_name(store.type)[1][1])

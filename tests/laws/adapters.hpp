@@ -72,6 +72,8 @@ struct known<allot::pool<Options, Offset>> {
         if (Options.count != 0) c.slot_count = Options.count;
     }
 };
+template <class Pool>  // with hardening
+struct known<allot::detail::numbered_slots<Pool>> : known<Pool> {};
 template <allot::page_tree_options Options, class Offset, class Processor>
 struct known<allot::page_tree<Options, Offset, Processor>> {
     static_assert(Options.largest_order == 0, "unit/strategy/page_tree_test.cpp has a model of larger blocks");

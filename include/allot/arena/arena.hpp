@@ -47,10 +47,14 @@ template <class Device, class Strategy, class Growth = growth::none<>, arena_opt
 class arena {
     static_assert(detail::arena_order<Device, Strategy>());  // first, so that it is reported first
     static constexpr memory_traits where = detail::region_traits<Device, Growth>(Options.align);
+    static constexpr bool checked = Options.hardening != hardening::none;
+    static constexpr bool debugs = Options.hardening == hardening::debug;
+    using strategy_adapted = typename strategy_in<Strategy, where>::type;
 
 public:
-    using device_type = Device;                                         ///< The device.
-    using strategy_type = typename strategy_in<Strategy, where>::type;  ///< The strategy, adapted to the device.
+    using device_type = Device;  ///< The device.
+    /// The strategy, adapted to the device and to the hardening.
+    using strategy_type = typename detail::checked_strategy<strategy_adapted, where, checked && !debugs>::type;
     /// Whether a memory checker learns which bytes are free (docs/sanitizers.md).
     static constexpr bool annotated = Options.annotate && detail::sanitizer::is_on && where.host_pointers;
 
@@ -60,8 +64,6 @@ private:
                   "allot: the records of a hardened arena are not for concurrent calls: use hardening::none, or "
                   "synchronized<Arena, Lock> over a pool with another store");
 
-    static constexpr bool checked = Options.hardening != hardening::none;
-    static constexpr bool debugs = Options.hardening == hardening::debug;
     static constexpr bool seals = checked && !debugs && where.host_pointers && detail::sealable<strategy_type>;
     using regions_type =
         detail::arena_regions<Device, strategy_type, Growth, Options.align, annotated, seals ? detail::seal_bytes : 0>;
@@ -71,7 +73,8 @@ private:
     using allocation = allocation_of<strategy_type>;
 
     static constexpr bool one_region = regions_type::one_region;
-    static constexpr bool has_slots = checked && !debugs && one_region && detail::slotted<strategy_type>;
+    static constexpr bool numbers = !std::same_as<strategy_type, strategy_adapted>;  // the strategy assigns them
+    static constexpr bool has_slots = numbers || (checked && !debugs && one_region && detail::slotted<strategy_type>);
 
     struct nothing {};
 
@@ -79,8 +82,8 @@ public:
     using address_model = model;                      ///< Address model of the device.
     using region_type = typename space::region_type;  ///< Region of the device.
     /// Metadata of a block.
-    using metadata_type =
-        std::conditional_t<checked, hardened_metadata<typename space::metadata_type>, typename space::metadata_type>;
+    using metadata_type = std::conditional_t<checked && !numbers, hardened_metadata<typename space::metadata_type>,
+                                             typename space::metadata_type>;
     using block_type = block<typename model::address, metadata_type>;  ///< Result of an allocation.
     static constexpr bool host_accessible = Device::host_accessible;   ///< Whether the host may access the memory.
     static constexpr offset_use offsets = Device::offsets;             ///< How consumers of the memory use offsets.
@@ -321,7 +324,7 @@ private:
     static constexpr bool overwrites = debugs && where.host_pointers;
     /// Returns the block without the hardening's number.
     [[nodiscard]] static decltype(auto) bare(const block_type& held) noexcept {
-        if constexpr (checked) return detail::bare_block<typename space::block_type>(held);
+        if constexpr (checked && !numbers) return detail::bare_block<typename space::block_type>(held);
         else return (held);
     }
     [[nodiscard]] bool resize_allocation(const block_type& held, std::size_t size) noexcept {
@@ -337,7 +340,7 @@ private:
         if constexpr (checked || !regions_type::space_type::offset_is_pointer)  // otherwise its block is empty as well
             if (!given) return {};
         const typename space::block_type fresh = regions_.block_for(given);
-        if constexpr (checked) return register_block(fresh, given);
+        if constexpr (checked && !numbers) return register_block(fresh, given);
         else return fresh;
     }
     [[nodiscard]] block_type register_block(const typename space::block_type& plain, allocation given) noexcept {
@@ -376,7 +379,8 @@ private:
         if constexpr (seals)
             return std::type_identity<detail::sealed_blocks<regions_type, block_type, model, OnMisuse>>{};
         else if constexpr (has_slots)
-            return std::type_identity<detail::slot_checks<regions_type, strategy_type, block_type, model, OnMisuse>>{};
+            return std::type_identity<
+                detail::slot_checks<regions_type, strategy_type, block_type, model, OnMisuse, numbers>>{};
         else if constexpr (checked)
             return std::type_identity<
                 detail::block_checks<records, regions_type, block_type, model, OnMisuse, debugs, overwrites>>{};

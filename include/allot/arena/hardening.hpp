@@ -28,8 +28,8 @@
 // Not detected: reads; writes past the end of a block that reach neither a record in band nor freed bytes; writes to
 // freed bytes that hold records (in band: two words at the start of a freed block and one at its end, and as much
 // around a block that is cut from it); writes to bytes that `reset` or `rollback` freed, or that were released to the
-// device; in band, a block of an earlier arena over the same bytes; a constructed block that is freed after its address
-// was allocated again with the same size.
+// device; in band and over a pool, a block of an earlier arena over the same bytes; a constructed block that is freed
+// after its address was allocated again with the same size.
 //
 // The records of `debug` are in trees of Boost.Intrusive. A program that includes this header needs the headers of
 // Boost. Without this header, an arena with `debug` or a hardened `naive` does not compile. misuse.hpp has the
@@ -39,7 +39,8 @@
 // region that the last deallocation used. `debug`: O(log live).
 //
 // Memory: `checked`: 8 bytes behind each live block where the strategy keeps records in band; no heap. With a pool in
-// one region, 8 bytes on the host heap for each slot up to the highest one that was in use, in a table that doubles.
+// one region, 8 bytes for each slot: with an index stack, in the arena and in place of the stack; otherwise on the host
+// heap, up to the highest slot that was in use, in a table that doubles.
 // Otherwise a hash table on the host heap, with slots of 16 bytes for pointers, and 24 where the strategy does not list
 // its blocks. It doubles when three quarters of its slots are in use, and does not shrink.
 // `debug`: one record of about 100 bytes for every live block and for up to 64 freed blocks, and one for every freed

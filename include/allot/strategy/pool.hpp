@@ -81,6 +81,10 @@ public:
     static constexpr bool several_extents = store_type::several_extents;  ///< True in band.
     static constexpr std::size_t extent_align = Options.align;  ///< Extent alignment that `bytes_for` assumes.
     static constexpr Offset slot_size = slot;  ///< Size of a slot: `pool_options::slot`, rounded up to its alignment.
+    static constexpr std::size_t most_slots =
+        Options.count;  ///< The maximum number of slots of one extent; 0: no limit.
+    /// Whether `allocate` takes the slot that was freed last, or the lowest one if all free slots were never taken.
+    static constexpr bool newest_first = !can_claim;
 
     /// Returns the part of an extent that `insert` divides into slots; empty if no slot fits.
     [[nodiscard]] static constexpr extent_type slots_in(extent_type where) noexcept {
@@ -91,14 +95,19 @@ public:
         return {static_cast<Offset>(where.offset + skipped), static_cast<Offset>(count * slot)};
     }
 
-    /// Adds an extent and divides it into as many slots as fit, at most `pool_options::count`. Returns false if no slot
-    /// fits, if the extent wraps, or if the pool manages one extent already and cannot manage several.
-    constexpr bool insert(extent_type where, memory_type = {}) noexcept {
+    /// Returns true. Does not compile for a side table without the number of slots.
+    static consteval bool pool_requirements() {
         // Checked here and not in the class, because `pool<automatic>` must be nameable before an arena selects the
         // store.
         static_assert(in_band || Options.count > 0,
                       "allot: a pool that keeps its free slots in a side table needs the number of slots: "
                       "pool_options{.slot = 128, .count = 64}");
+        return true;
+    }
+    /// Adds an extent and divides it into as many slots as fit, at most `pool_options::count`. Returns false if no slot
+    /// fits, if the extent wraps, or if the pool manages one extent already and cannot manage several.
+    constexpr bool insert(extent_type where, memory_type = {}) noexcept {
+        static_assert(pool_requirements());
         if (where.size > std::numeric_limits<Offset>::max() - where.offset) return false;
         const extent_type slots = slots_in(where);
         return slots && store_.insert(slots);
@@ -113,11 +122,15 @@ public:
         return slots && store_.remove(slots);
     }
 
+    /// Returns true if a slot can hold a request.
+    [[nodiscard]] static constexpr bool suits(layout_type wanted) noexcept {
+        return wanted.is_valid() && wanted.size <= slot && wanted.align <= align;
+    }
     /// Allocates a slot. Returns an empty allocation if the layout is invalid, larger than a slot or more aligned than
     /// a slot, or if no slot is free.
     constexpr allocation_type allocate(layout_type wanted) noexcept {
         Offset at = 0;
-        if (!wanted.is_valid() || wanted.size > slot || wanted.align > align || !store_.take(at)) return {};
+        if (!suits(wanted) || !store_.take(at)) return {};
         return {{at, wanted.size}, {}};
     }
     /// Frees a slot.
@@ -147,7 +160,11 @@ public:
 
     /// Returns the reason for which `allocate(wanted)` would fail.
     [[nodiscard]] constexpr diagnosis diagnose(layout_type wanted) const noexcept {
-        const Offset largest = store_.empty() ? 0 : slot;
+        return diagnose(wanted, store_.empty());
+    }
+    /// Returns the reason for which a pool would refuse a request. `full` is true if no slot is free.
+    [[nodiscard]] static constexpr diagnosis diagnose(layout_type wanted, bool full) noexcept {
+        const Offset largest = full ? 0 : slot;
         if (const refusal reason = invalidity(wanted); reason != refusal::none) return {reason, largest};
         if (wanted.size > slot) return {refusal::over_limit, largest};
         if (wanted.align > align) return {refusal::misaligned, largest};

@@ -67,6 +67,8 @@ arena<static_storage<5001>, allot::pool<allot::pool_options{
 arena<heap, pool<allot::pool_store::index_stack, 19>> pool_stack{{}, 2001};
 arena<static_storage<5001>, pool<allot::pool_store::atomic_bitmap, 131>> pool_atomic;
 arena<helpers::handles<>, pool<allot::pool_store::index_stack, 9>> pool_board{helpers::handles<>{supply_of_board}, 999};
+arena<heap, pool<allot::pool_store::in_band, 0, 8>, growth::none<>, helpers::checked> pool_list_checked{{}, 2001};
+arena<heap, pool<allot::pool_store::index_stack, 19>, growth::none<>, helpers::checked> pool_stack_checked{{}, 2001};
 arena<heap, best_fit<>, growth::none<>, helpers::debug> hardened{{}, 8001};
 arena<heap, allot::stack<>, growth::none<>, helpers::debug> hardened_stack{{}, 801};
 allot::naive<heap, allot::hardening::checked> naive;
@@ -254,6 +256,8 @@ void play_arenas() {
     play("pool_word", pool_word, std::vector<std::size_t>(50, 37));
     play("pool_recent", pool_recent, std::vector<std::size_t>(90, 37));
     play("pool_stack", pool_stack, slots);
+    play("pool_list_checked", pool_list_checked, slots);
+    play("pool_stack_checked", pool_stack_checked, slots);
     play("pool_atomic", pool_atomic, std::vector<std::size_t>(70, 37));
     play("pool_board", pool_board, {30, 30, 30, 30});
 

@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <random>
 
 namespace {
@@ -225,6 +227,9 @@ TEST_CASE_TEMPLATE(
         allot::pool<allot::pool_options{.slot = 100, .count = 1, .align = 4, .store = allot::pool_store::bitmap}>>,
     on_handles<allot::pool<allot::pool_options{.slot = 6, .count = 999, .align = 2, .store = allot::pool_store::bitmap},
                            std::uint32_t>>,
+    on_handles<
+        allot::pool<allot::pool_options{.slot = 24, .count = 999, .align = 8, .store = allot::pool_store::index_stack},
+                    std::uint32_t>>,
     on_host<allot::best_fit<in_band>>, on_host<allot::best_fit<side_table>>,
     on_host<allot::best_fit<in_band>, some_growth>, on_host<allot::best_fit<side_table>, some_growth>,
     on_host<allot::deferred<allot::best_fit<in_band>>>, in_place<allot::best_fit<in_band>>,
@@ -301,6 +306,80 @@ TEST_CASE("checked: over a pool each slot of an arena accepts exactly its own bl
     std::size_t again = 0;
     while (memory.allocate({7, 1})) ++again;
     CHECK(again == blocks.size());  // no slot was freed twice
+}
+
+TEST_CASE_TEMPLATE(
+    "checked: a pool allocates the slots that it allocates without hardening", Pool,
+    allot::pool<allot::pool_options{.slot = 24, .align = 8, .store = allot::pool_store::in_band}>,
+    allot::pool<allot::pool_options{.slot = 20, .count = 90, .align = 4, .store = allot::pool_store::index_stack}>) {
+    noted::take();
+    using checked_arena = allot::arena<allot::host::heap, Pool, allot::growth::none<>, checked, noted>;
+    checked_arena first{{}, 4003};
+    std::minstd_rand random{7};
+    std::vector<typename checked_arena::block_type> blocks;
+    const auto use = [&](checked_arena& memory, allot::arena<allot::host::heap, Pool>& plain, auto& plain_blocks) {
+        const auto distance = [](const auto& arena, const auto& block) {
+            return static_cast<std::byte*>(block.address) - static_cast<std::byte*>(arena.regions()[0].base);
+        };
+        for (int call = 0; call != 2000; ++call) {
+            if (random() % 9 < 5) {
+                const allot::layout wanted{random() % 26, std::size_t{1} << random() % 5};
+                const auto ours = memory.allocate(wanted);
+                const auto model = plain.allocate(wanted);
+                REQUIRE(static_cast<bool>(ours) == static_cast<bool>(model));
+                CHECK(memory.diagnose(wanted) == plain.diagnose(wanted));
+                if (!ours) continue;
+                REQUIRE(distance(memory, ours) == distance(plain, model));
+                std::memset(ours.address, 0xFF, 20);
+                blocks.push_back(ours);
+                plain_blocks.push_back(model);
+            } else if (!blocks.empty()) {
+                const std::size_t which = random() % blocks.size();
+                std::memset(blocks[which].address, static_cast<int>(random() % 256), 20);
+                memory.deallocate(std::exchange(blocks[which], blocks.back()));
+                plain.deallocate(std::exchange(plain_blocks[which], plain_blocks.back()));
+                blocks.pop_back();
+                plain_blocks.pop_back();
+            }
+        }
+        std::size_t holes = 0, plain_holes = 0, listed = 0;
+        memory.for_each_hole([&](void*, std::size_t size) { holes += size; });
+        plain.for_each_hole([&](void*, std::size_t size) { plain_holes += size; });
+        memory.for_each_block([&](void*, std::size_t) { ++listed; });
+        CHECK(holes == plain_holes);
+        CHECK(listed == blocks.size());
+    };
+    allot::arena<allot::host::heap, Pool> plain{{}, 4003};
+    std::vector<typename decltype(plain)::block_type> plain_blocks;
+    use(first, plain, plain_blocks);
+    checked_arena second{std::move(first)};
+    use(second, plain, plain_blocks);
+    CHECK_FALSE(first.allocate({1, 1}));
+    CHECK(noted::take().empty());
+}
+
+TEST_CASE("checked: a write to a free slot of a pool changes no later block") {
+    noted::take();
+    using arena_type =
+        allot::arena<allot::host::heap,
+                     allot::pool<allot::pool_options{.slot = 24, .align = 8, .store = allot::pool_store::in_band}>,
+                     allot::growth::none<>, checked, noted>;
+    arena_type memory{{}, 240};
+    std::vector<arena_type::block_type> blocks;
+    while (const auto fresh = memory.allocate({24, 8})) blocks.push_back(fresh);
+    REQUIRE(blocks.size() == 10);
+    for (const auto& block : blocks) memory.deallocate(block);
+    const auto* const base = static_cast<std::byte*>(memory.regions()[0].base);
+    std::memset(memory.regions()[0].base, 0x41, 240);
+    std::vector<bool> seen(10);
+    while (const auto fresh = memory.allocate({24, 8})) {
+        const auto distance = static_cast<std::size_t>(static_cast<std::byte*>(fresh.address) - base);
+        REQUIRE(distance < 240);
+        CHECK_FALSE(seen[distance / 24]);
+        seen[distance / 24] = true;
+    }
+    CHECK(std::count(seen.begin(), seen.end(), true) == 10);
+    CHECK(noted::take().empty());
 }
 
 TEST_CASE_TEMPLATE("checked: a block below a hole that grew beyond the earlier end of the region is freed", Strategy,

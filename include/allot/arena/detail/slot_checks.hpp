@@ -1,89 +1,69 @@
 // SPDX-License-Identifier: BSL-1.0
-// slot_checks: the checks of an arena with `hardening::checked` over a pool in one region. Each slot has a record of 64
-// bits.
+// slot_checks: the checks of an arena with `hardening::checked` over a pool in one region.
 //
-//     address ─► index of the slot ─► │ number · size │ 2 · 0 │ number · size │ …       2 · 0: a free slot
+//     address ─► index of the slot ─► record: number and size ─► those of the block?
 //
 // Internal. hardening.hpp describes the checks. A correct call is never reported. A wrong address, number or size is
 // always detected, because a record has both values exactly. With the number 0, a block is compared by its size.
 //
+// The records are those of the strategy (numbered_slots.hpp). A pool with a bitmap keeps its order of slots and has its
+// records here.
+//
 // Complexity: O(1), and O(slots) for a report.
 //
-// Memory: 8 bytes for each slot up to the highest one that was in use, and up to twice as many: a table on the host
-// heap that doubles.
+// Memory: that of slot_records.hpp.
 //
 // Thread safety: not synchronized.
 #pragma once
 
-#include <allot/arena/detail/block_checks.hpp>
+#include <allot/arena/detail/numbered_slots.hpp>
 #include <allot/arena/misuse.hpp>
 #include <allot/core/detail/compiler.hpp>
 #include <allot/core/strategy.hpp>
 
-#include <bit>
-#include <new>
 #include <utility>
 
 namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// Whether a strategy divides an extent into slots whose sizes fit in a record.
-template <class Strategy>
-concept slotted = requires(extent_of<Strategy> where) {
-    { Strategy::slots_in(where) } -> std::same_as<extent_of<Strategy>>;
-    requires Strategy::slot_size <= 0xFFFF'FFFFU;
-    requires std::is_empty_v<typename Strategy::metadata_type>;
-};
-
-/// Checks of blocks in the slots of one region.
-template <class Regions, class Strategy, class Block, class Model, class OnMisuse>
+/// Checks of blocks in the slots of one region. `Numbered` is true if the strategy is a `numbered_slots`.
+template <class Regions, class Strategy, class Block, class Model, class OnMisuse, bool Numbered>
 class slot_checks {
-    struct record {
-        std::uint32_t number = 2;  // of no allocation, so that no block matches a free slot, also none of size 0
-        std::uint32_t size = 0;    // 0: the slot is free
-
-        [[nodiscard]] ALLOT_INLINE bool matches(const Block& held) const noexcept {
-            return number == held.metadata.number && size == held.size;
-        }
-    };
+    static constexpr auto choose_records() noexcept {
+        if constexpr (Numbered) return std::type_identity<typename Strategy::records_type>{};
+        else return std::type_identity<slot_records<static_cast<std::size_t>(Strategy::slot_size), 0>>{};
+    }
+    using records_type = typename decltype(choose_records())::type;
 
 public:
-    slot_checks() noexcept = default;
-    slot_checks(slot_checks&& other) noexcept
-        : records_{std::exchange(other.records_, nullptr)},
-          slots_{std::exchange(other.slots_, std::size_t{0})},
-          first_{other.first_},
-          count_{other.count_} {}
-    slot_checks& operator=(slot_checks&&) = delete;
-    ~slot_checks() { delete[] records_; }
-
     /// Assigns the number of a fresh block, and records it. Returns false and changes nothing if there is no record for
     /// its slot yet.
     template <class Allocation>
-    [[nodiscard]] ALLOT_INLINE bool admit_at_once(const Regions&, Block& fresh, const Allocation&) noexcept {
-        const std::size_t index = index_of(fresh);
-        if (index >= slots_) [[unlikely]]
+    [[nodiscard]] ALLOT_INLINE bool admit_at_once(const Regions& in, Block& fresh, const Allocation&) noexcept {
+        const std::size_t index = own_.index_of(offset_of(in, fresh));
+        if (index >= own_.count()) [[unlikely]]
             return false;
-        fresh.metadata.number = count_ += 2;
-        records_[index] = {count_, static_cast<std::uint32_t>(fresh.size)};
+        fresh.metadata.number = own_.enter(index, fresh.size);
         return true;
     }
     /// The same, and makes the record. Returns false if the heap has no memory for it.
     template <class Allocation>
     [[nodiscard]] bool admit(const Regions& in, Block& fresh, const Allocation& given) noexcept {
-        const auto region = in.space().extent(0), whole = Strategy::slots_in(region);
-        first_ = Model::position(in.space().regions[0].base) + static_cast<std::size_t>(whole.offset - region.offset);
-        return grow(index_of(fresh) + 1, static_cast<std::size_t>(whole.size) / slot) &&
+        const auto slots = Strategy::slots_in(in.space().extent(0));
+        if (own_.count() == 0) own_.begin_at(static_cast<std::size_t>(slots.offset));
+        return own_.grow(own_.index_of(offset_of(in, fresh)) + 1,
+                         static_cast<std::size_t>(slots.size / Strategy::slot_size)) &&
                admit_at_once(in, fresh, given);
     }
 
     /// Returns true if exactly this block is live. Reports nothing.
     [[nodiscard]] bool known(const Regions& in, const Block& held) const noexcept {
-        const std::size_t index = index_of(held);
-        if (held.size == 0 || index >= slots_ || !is_here(in, held)) return false;
-        const record& there = records_[index];
-        return there.matches(held) || (held.metadata.number == 0 && there.size == held.size);
+        const records_type& records = records_in(in);
+        const std::size_t index = records.index_of(offset_of(in, held));
+        if (!records.is_used(index) || !is_here(in, held)) return false;
+        return records.size(index) == held.size &&
+               (held.metadata.number == 0 || held.metadata.number == records.number(index));
     }
     /// Returns true if exactly this block is live. Otherwise reports the misuse.
     [[nodiscard]] bool check(const Regions& in, const Block& held) const noexcept {
@@ -94,83 +74,76 @@ public:
 
     /// Records a block as freed. Returns false and changes nothing if `free` has to compare or to report.
     [[nodiscard]] ALLOT_INLINE bool free_at_once(const Regions& in, const Block& held) noexcept {
-        const std::size_t index = index_of(held);
-        if (index >= slots_ || !records_[index].matches(held) || !is_here(in, held)) [[unlikely]]
+        const records_type& records = records_in(in);
+        const std::size_t index = records.index_of(offset_of(in, held));
+        if (!records.has(index, held.size, held.metadata.number) || !is_here(in, held)) [[unlikely]]
             return false;
-        records_[index] = {};
+        leave(index);
         return true;
     }
     /// Returns true if a block may be freed, and records it as freed. Otherwise reports the misuse.
     [[nodiscard]] bool free(const Regions& in, const Block& held) noexcept {
         if (!check(in, held)) return false;
-        records_[index_of(held)] = {};
+        leave(records_in(in).index_of(offset_of(in, held)));
         return true;
     }
 
     /// Calls `f(address, size)` for each live block.
     template <class Function>
     void for_each_block(const Regions& in, Function f) const noexcept {
+        const records_type& records = records_in(in);
         const auto base = in.space().regions[0].base;
-        for (std::size_t i = 0; i != slots_; ++i)
-            if (records_[i].size != 0)
-                f(Model::locate(base, first_ - Model::position(base) + i * slot), std::size_t{records_[i].size});
+        for (std::size_t i = 0; i != records.count(); ++i)
+            if (records.is_used(i))
+                f(Model::locate(base, records.offset_of(i) - static_cast<std::size_t>(in.space().extent(0).offset)),
+                  std::size_t{records.size(i)});
     }
 
 private:
-    static constexpr std::size_t slot = static_cast<std::size_t>(Strategy::slot_size);
-    static constexpr int zeros = std::countr_zero(slot);
-    static constexpr std::size_t least = 32;  // records
-
-    /// Returns the inverse of an odd number modulo 2 to the number of bits. Each step doubles the number of right bits.
-    [[nodiscard]] static constexpr std::size_t inverse(std::size_t odd) noexcept {
-        std::size_t made = odd;  // three bits are right
-        for (int right = 3; right < std::numeric_limits<std::size_t>::digits; right *= 2) made *= 2 - odd * made;
-        return made;
+    [[nodiscard]] const records_type& records_in([[maybe_unused]] const Regions& in) const noexcept {
+        if constexpr (Numbered) return in.strategy().records();
+        else return own_;
     }
-    /// Returns the index of the slot that starts at the address of a block. Other addresses have no index below
-    /// `slots_`: the product is a quotient only for multiples of a slot.
-    [[nodiscard]] ALLOT_INLINE std::size_t index_of(const Block& held) const noexcept {
-        return std::rotr((Model::position(held.address) - first_) * inverse(slot >> zeros), zeros);
+    /// Records in the class that a block is freed. A `numbered_slots` does this itself.
+    ALLOT_INLINE void leave([[maybe_unused]] std::size_t index) noexcept {
+        if constexpr (!Numbered) own_.leave(index, 0);
+    }
+
+    /// Returns the offset of a block for the strategy, in the width of a position.
+    [[nodiscard]] ALLOT_INLINE static std::size_t offset_of([[maybe_unused]] const Regions& in,
+                                                            const Block& held) noexcept {
+        const std::size_t at = Model::position(held.address);
+        if constexpr (Model::absolute) return at;
+        else return at - Model::position(in.space().regions[0].base);
     }
     /// Returns true if the address of a block is one of the region: a position may belong to other memory.
     [[nodiscard]] ALLOT_INLINE static bool is_here([[maybe_unused]] const Regions& in,
                                                    [[maybe_unused]] const Block& held) noexcept {
         if constexpr (Model::absolute) return true;
-        const auto base = in.space().regions[0].base;
-        return Model::locate(base, Model::position(held.address) - Model::position(base)) == held.address;
-    }
-
-    /// Makes at least as many records as are needed, and twice as many as before up to `most`.
-    [[nodiscard]] bool grow(std::size_t needed, std::size_t most) noexcept {
-        const std::size_t more = slots_ < most / 2 ? 2 * slots_ + least : most;
-        const std::size_t made = needed > more ? needed : more < most ? more : most;
-        auto* const larger = new (std::nothrow) record[made];
-        if (larger == nullptr) return false;
-        for (std::size_t i = 0; i != slots_; ++i) larger[i] = records_[i];
-        delete[] std::exchange(records_, larger);
-        slots_ = made;
-        return true;
+        else return Model::locate(in.space().regions[0].base, offset_of(in, held)) == held.address;
     }
 
     /// Returns the misuse of a block that is not live.
     [[nodiscard]] ALLOT_COLD ALLOT_NOINLINE misuse classify(const Regions& in, const Block& held) const noexcept {
-        const std::size_t index = index_of(held);
-        const bool is_used = index < slots_ && is_here(in, held) && records_[index].size != 0;
-        if (is_used && is_live(held.metadata.number)) return misuse::wrong_size;
-        const bool is_inside = in.space().contains(bare_block<typename Regions::block_type>(held));
+        const records_type& records = records_in(in);
+        const std::size_t index = records.index_of(offset_of(in, held));
+        const std::uint32_t number = held.metadata.number;
+        const bool is_used = records.is_used(index) && is_here(in, held);
+        if (is_used && (number == 0 || (!records.is_stale(index, number) && is_live(records, number))))
+            return misuse::wrong_size;
+        const bool is_inside = in.space().contains({held.address, held.size, {}});
         return is_used || is_inside ? misuse::not_live : misuse::foreign_block;
     }
-    /// Returns true if a live block has this number, or if it is 0.
-    [[nodiscard]] bool is_live(std::uint32_t number) const noexcept {
-        bool is = number == 0;
-        for (std::size_t i = 0; i != slots_; ++i) is = is || (records_[i].size != 0 && records_[i].number == number);
+    /// Returns true if a live block has this number.
+    [[nodiscard]] static bool is_live(const records_type& records, std::uint32_t number) noexcept {
+        bool is = false;
+        for (std::size_t i = 0; i != records.count(); ++i)
+            is = is || (records.is_used(i) && records.number(i) == number);
         return is;
     }
 
-    record* records_ = nullptr;
-    std::size_t slots_ = 0;      // number of records; the slots above were never in use
-    std::size_t first_ = 0;      // position of the first slot
-    std::uint32_t count_ = ~0U;  // number of the last allocation, which is odd
+    struct nothing {};
+    ALLOT_NO_UNIQUE_ADDRESS std::conditional_t<Numbered, nothing, records_type> own_{};
 };
 
 }  // namespace detail
