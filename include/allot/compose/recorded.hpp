@@ -24,8 +24,10 @@
 //     a failed resize, an empty block, and a block that was allocated before the recording: nothing
 //
 // A replay of a trace on an arena of the same type and size returns the same offsets if the program called `allocate`,
-// `deallocate` and `reset`, or `rollback` of a stack. ALTR1 has no resize in place, no position, no mark and no
-// refusal, which matters for `deferred`: a request that fails merges free blocks.
+// `deallocate` and `reset`, or `rollback` of a stack, and if no alignment exceeds that of the regions
+// (`arena_options::align`): where addresses are pointers, the place of such a block depends on the address of its
+// region. ALTR1 has no resize in place, no position, no mark and no refusal. That matters for `deferred`: a request
+// that fails merges free blocks, and so does `diagnose`.
 //
 // When to use: to replay a program with other allocators, or to draw its memory over time.
 // When not to use: to handle the calls in the program itself. Use `observed`, which stores nothing for each block.
