@@ -9,6 +9,8 @@
 
 #include <allot/allot.hpp>
 #include <allot/host/pages.hpp>
+#include <allot/plan/guide.hpp>
+#include <allot/plan/guided.hpp>
 
 #include <chrono>
 #include <cstdio>

@@ -2,7 +2,10 @@
 // Passes of equal requests: a bump that is reset, best fit, and a guide of the second pass.
 #include "instructions.hpp"
 
-#include <allot/plan.hpp>
+#include <allot/host/heap.hpp>
+#include <allot/plan/guide.hpp>
+#include <allot/plan/guided.hpp>
+#include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/bump.hpp>
 
 namespace {

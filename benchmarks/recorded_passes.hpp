@@ -5,7 +5,7 @@
 #include "trace_files.hpp"
 
 #include <allot/inspect/event_log.hpp>
-#include <allot/plan.hpp>
+#include <allot/plan/pass.hpp>
 
 #include <algorithm>
 #include <map>

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// plan: includes the planner, which assigns an offset to each buffer before the program runs, arenas that follow a
-// plan, and the allocator that follows a recorded pass.
+// plan: includes the planners of one memory and of several, which assign an offset to each buffer before the program
+// runs, the validators of their plans, and arenas that follow a plan.
 //
 //     static constexpr allot::plan_buffer buffers[] = {{.size = 4096, .live = {0, 2}}, {.size = 1024, .live = {1, 3}}};
 //     const allot::plan_problem problem{.buffers = buffers};
+//
+// The other planners have headers of their own, so that a file only parses those that it calls:
+//
+//     buffers that move between memories   moves.hpp, timed.hpp       pages                      pages.hpp, mixed.hpp
+//     plans that change                    replan.hpp, replan_at.hpp  sizes known at run time    symbolic.hpp
+//     memories, in a constant expression   static_memories.hpp        a recorded pass            guided.hpp, guide.hpp
 //
 // When to use: when sizes and lifetimes of all buffers are known in advance. docs/planning.md is the guide.
 // When not to use: for requests that are known only at run time. Use an arena.
@@ -20,29 +26,17 @@
 #include <allot/host/buffer.hpp>
 #include <allot/host/heap.hpp>
 #include <allot/host/static_storage.hpp>
-#include <allot/plan/guided.hpp>
 #include <allot/plan/memory_plan.hpp>
 #include <allot/plan/options.hpp>
-#include <allot/plan/pages.hpp>
-#include <allot/plan/pass.hpp>
 #include <allot/plan/planned.hpp>
 #include <allot/plan/validate.hpp>
 #include <allot/plan/validate_memories.hpp>
-#include <allot/plan/validate_pages.hpp>
 
-#if defined(ALLOT_PLAN_COMPILED) && !defined(ALLOT_PLAN_INSTANCES)
+#if defined(ALLOT_PLAN_INSTANCES)
+#include <allot/plan/compiled_planners.hpp>
+#elif defined(ALLOT_PLAN_COMPILED)
 #include <allot/plan/compiled.hpp>
 #else
-#include <allot/plan/compiled_planners.hpp>
-#include <allot/plan/guide.hpp>
 #include <allot/plan/memories.hpp>
-#include <allot/plan/mixed.hpp>
-#include <allot/plan/moves.hpp>
 #include <allot/plan/plan.hpp>
-#include <allot/plan/replan.hpp>
-#include <allot/plan/replan_at.hpp>
-#include <allot/plan/static_memories.hpp>
-#include <allot/plan/symbolic.hpp>
-#include <allot/plan/validate_mixed.hpp>
-#include <allot/plan/validate_moves.hpp>
 #endif

@@ -1,7 +1,7 @@
 // The room of a guided allocator is older than the blocks outside of it, and these are freed in any order.
 // refused: allot: guided keeps one block of its allocator and frees others around it: use best_fit or pool, which free in any order
 #include <allot/allot.hpp>
-#include <allot/plan.hpp>
+#include <allot/plan/guided.hpp>
 
 int main() {
 #ifdef MISUSE

@@ -1,7 +1,7 @@
 // A block of rows has no offsets.
 // refused: allot: guided divides one block by offsets, which a table of rows does not have: guide the parts of a paged allocator, as in paged{guided, guided}
 #include <allot/allot.hpp>
-#include <allot/plan.hpp>
+#include <allot/plan/guided.hpp>
 
 int main() {
     using arena = allot::arena<allot::host::heap, allot::best_fit<>, allot::growth::fixed<>>;

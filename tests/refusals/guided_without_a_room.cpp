@@ -1,7 +1,7 @@
 // The size of the room is not known to the allocator.
 // refused: allot: guided needs a room: guided{allocator, {.size = bytes, .align = 64}}
 #include <allot/allot.hpp>
-#include <allot/plan.hpp>
+#include <allot/plan/guided.hpp>
 
 int main() {
     using arena = allot::arena<allot::host::heap, allot::best_fit<>>;

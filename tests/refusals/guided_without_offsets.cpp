@@ -1,7 +1,7 @@
 // A consumer of a separate region takes no offset into it.
 // refused: allot: consumers of this memory take no offset: a guided allocator needs offsets for its blocks
 #include <allot/allot.hpp>
-#include <allot/plan.hpp>
+#include <allot/plan/guided.hpp>
 
 #ifdef MISUSE
 using device = allot::separate<allot::host::heap>;

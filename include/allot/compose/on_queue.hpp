@@ -20,8 +20,6 @@
 #include <allot/compose/ordered.hpp>
 #include <allot/core/allocator.hpp>
 
-#include <memory>
-
 namespace allot {
 inline namespace v1 {
 
@@ -40,7 +38,7 @@ public:
     static constexpr reclaim reclaims = Ordered::arena_type::reclaims;  ///< Order in which blocks can be freed.
 
     /// Refers to `memory`, which must outlive this object, and to one of its queues or `Ordered::host`.
-    on_queue(Ordered& memory, queue_id queue) noexcept : memory_{std::addressof(memory)}, queue_{queue} {}
+    on_queue(Ordered& memory, queue_id queue) noexcept : memory_{&memory}, queue_{queue} {}
     // The following constructor reports another queue at compile time.
     template <class Queue>
         requires(!std::convertible_to<Queue, queue_id>)

@@ -2,6 +2,9 @@
 #include <allot/host/buffer.hpp>
 #include <allot/host/static_storage.hpp>
 #include <allot/plan.hpp>
+#include <allot/plan/pages.hpp>
+#include <allot/plan/replan.hpp>
+#include <allot/plan/validate_pages.hpp>
 
 #include <doctest/doctest.h>
 

@@ -20,7 +20,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 
 namespace allot {
 inline namespace v1 {
@@ -86,8 +85,8 @@ private:
         }
         bool is_complete = true;
         while (waits_ != 0) {
-            std::pop_heap(heap_, heap_ + waits_, std::greater<>{});
-            const std::uint64_t next = heap_[--waits_];
+            std::pop_heap(heap_, heap_ + waits_);
+            const std::uint64_t next = ~heap_[--waits_];
             const std::uint32_t i = order_[static_cast<std::uint32_t>(next)];
             if (memory_[i] != memory_place::nowhere || next != key(i)) continue;
             if (open_[i] != 0) choose(i, best_of(i));
@@ -100,8 +99,8 @@ private:
         return static_cast<std::uint64_t>(memories) << 32 | rank_[buffer];
     }
     constexpr void wait(std::uint32_t buffer) noexcept {
-        heap_[waits_++] = key(buffer);
-        std::push_heap(heap_, heap_ + waits_, std::greater<>{});
+        heap_[waits_++] = ~key(buffer);
+        std::push_heap(heap_, heap_ + waits_);
     }
     constexpr void choose(std::uint32_t buffer, std::uint32_t memory) noexcept {
         memory_[buffer] = memory;
@@ -150,7 +149,7 @@ private:
     std::uint32_t *order_, *scratch_;            // lists
     std::uint32_t *rank_, *failures_, *memory_;  // by buffer
     std::uint64_t* open_;                        // by buffer
-    std::uint64_t* heap_;                        // keys of buffers; outdated ones remain
+    std::uint64_t* heap_;                        // complements of keys, the least key first; outdated ones remain
     std::size_t waits_ = 0;                      // number of keys
 };
 
