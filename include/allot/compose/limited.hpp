@@ -15,9 +15,10 @@
 // When to use: to divide the memory of one allocator between parts of a program, or to test a program with less memory.
 // When not to use: to limit the regions that an arena acquires. Use `growth_options::limit`.
 //
-// Every ability of the allocator is passed on. A resize beyond the limit fails. An lvalue argument is stored as a
-// reference and must outlive this object; blocks of other users of that allocator do not count. With a hardened
-// allocator, a misused block that the allocator reports does not change `used()`. A moved-from object has no blocks.
+// Every ability of the allocator is passed on. A resize beyond the limit fails. The listed holes are those of the
+// allocator, which can be larger than `left()`. An lvalue argument is stored as a reference and must outlive this
+// object; blocks of other users of that allocator do not count. With a hardened allocator, a misused block that the
+// allocator reports does not change `used()`. A moved-from object has no blocks.
 // With threads, limit inside the lock: `synchronized<limited<Arena>, Lock>`.
 //
 // Complexity: O(1) in addition to the allocator.

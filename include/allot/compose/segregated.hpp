@@ -252,7 +252,8 @@ public:
     void for_each_part(Function f) const {
         for_each([&](auto index) { f(static_cast<const part<index>&>(std::get<index>(branches_).allocator)); });
     }
-    /// Calls `f(address, size)` for every hole of all branches.
+    /// Calls `f(address, size)` for every hole of all branches. A request of the size of a hole can go to another
+    /// branch.
     template <class Function>
     void for_each_hole(Function f) const noexcept
         requires holes_walkable
