@@ -191,6 +191,34 @@ void reallocations() {
     std::free(block);
 }
 
+/// Blocks that grow in turn stand in each other's way. The system moves large ones without a copy.
+void growth() {
+    std::size_t arena = 0;
+    for (int round = 0; round != 40; ++round) {
+        unsigned char* blocks[3] = {};
+        std::size_t have = 0;
+        for (std::size_t size = 60'000; size < 5'000'000; have = size, size = size * 8 / 5)
+            for (unsigned char*& each : blocks) {
+                each = static_cast<unsigned char*>(std::realloc(each, hidden(size)));
+                CHECK(each != nullptr);
+                CHECK(is_aligned(each, alignof(std::max_align_t)));
+                CHECK(malloc_usable_size(each) >= size);
+                CHECK(have == 0 || (each[0] == 1 && each[have - 1] == 1 && each[have / 2] == 1));
+                std::memset(each + have, 1, size - have);
+            }
+        const struct mallinfo2 now = mallinfo2();
+        CHECK(now.hblks >= 2);
+        CHECK(now.hblkhd > now.hblks * have);
+        for (unsigned char* const each : blocks) CHECK(is_filled(each, 1, have));
+        blocks[0] = static_cast<unsigned char*>(std::realloc(blocks[0], hidden(std::size_t{3000})));
+        CHECK(is_filled(blocks[0], 1, 3000));
+        for (unsigned char* const each : blocks) std::free(each);
+        CHECK(mallinfo2().hblks == 0);
+        if (round == 10) arena = mallinfo2().arena;
+    }
+    CHECK(mallinfo2().arena == arena);  // the same addresses are used again
+}
+
 void errno_is_kept() {
     std::vector<void*> blocks;
     for (std::size_t i = 0; i != 4000; ++i) blocks.push_back(std::malloc(i * 37));
@@ -465,6 +493,7 @@ int main(int count, char** arguments) {
     alignments();
     zeros();
     reallocations();
+    growth();
     errno_is_kept();
     counters();
     memory_returns();

@@ -28,6 +28,7 @@ using namespace allot::literals;
 
 struct make_arena {
     using slab_space = allot::host::address_space;
+    using mapping_space = allot::host::address_space;
     using strategy = allot::best_fit<allot::best_fit_options{.unlocked_capacity = true}>;
     using arena = allot::arena<allot::host::virtual_memory, strategy,
                                allot::growth::contiguous<allot::growth_options{.step = 256_KiB, .regions = 1}>,
@@ -201,6 +202,8 @@ EXPORT struct mallinfo2 mallinfo2() noexcept {
     info.fordblks = all.free + kept;
     info.uordblks = all.held - all.free - kept;
     info.keepcost = all.top;
+    info.hblks = all.mappings;
+    info.hblkhd = all.mapped;
     return info;
 }
 
@@ -213,6 +216,8 @@ EXPORT struct mallinfo mallinfo() noexcept {
     info.fordblks = static_cast<int>(wide.fordblks);
     info.uordblks = static_cast<int>(wide.uordblks);
     info.keepcost = static_cast<int>(wide.keepcost);
+    info.hblks = static_cast<int>(wide.hblks);
+    info.hblkhd = static_cast<int>(wide.hblkhd);
     return info;
 }
 

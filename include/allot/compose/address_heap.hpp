@@ -27,6 +27,9 @@
 // 64 KiB. A slab has blocks of one size without records, so that a program reads fewer cache lines. The caches then
 // have `address_cache_options::slabs`. Other blocks come from the arenas.
 //
+// With a type `mapping_space` in the maker, such as host::address_space, a block of at least 128 KiB that `reallocate`
+// must move gets a mapping of its own. When it grows again, the system moves its pages without a copy.
+//
 // Freed blocks of at least `discard` bytes lose their pages, and large holes lose them when enough became dirty
 // (discard_holes.hpp). `allocate_zeroed` does not write pages that were never used.
 //
@@ -43,14 +46,16 @@
 // When not to use: where callers keep blocks: an arena, per_thread or sharded need no record for the address.
 //
 // Complexity: O(1) for blocks in a cache. Otherwise that of the arena under its lock; O(arenas) to find the arena.
-// Memory: the arenas; the caches; 32 bytes for each slab, and 65 GiB of addresses if there are slabs.
+// Memory: the arenas; the caches; 32 bytes for each slab, and 65 GiB of addresses if there are slabs; the rest of a
+// page for each block with its own mapping.
 // Thread safety: all functions can be called concurrently, each thread with its own cache. `capacity` reads the record
 // of a live block without the lock, atomically: other threads change only flags in that word (in_band.hpp).
 #pragma once
 
 #include <allot/arena/misuse.hpp>
 #include <allot/compose/address_cache.hpp>
-#include <allot/compose/detail/heap_shard.hpp>
+#include <allot/compose/detail/heap_arenas.hpp>
+#include <allot/compose/detail/heap_mappings.hpp>
 
 #include <type_traits>
 
@@ -68,11 +73,13 @@ struct address_heap_options {
 
 /// The counters of an `address_heap`. Blocks in caches count as used.
 struct address_heap_statistics {
-    std::size_t held = 0;    ///< Bytes of the regions.
-    std::size_t free = 0;    ///< Bytes in holes.
-    std::size_t holes = 0;   ///< The number of holes.
-    std::size_t arenas = 0;  ///< The number of arenas with a region.
-    std::size_t top = 0;     ///< Bytes of the largest hole.
+    std::size_t held = 0;      ///< Bytes of the regions.
+    std::size_t free = 0;      ///< Bytes in holes.
+    std::size_t holes = 0;     ///< The number of holes.
+    std::size_t arenas = 0;    ///< The number of arenas with a region.
+    std::size_t top = 0;       ///< Bytes of the largest hole.
+    std::size_t mappings = 0;  ///< The number of blocks with their own mappings.
+    std::size_t mapped = 0;    ///< Bytes of these mappings.
 };
 
 /// A heap of arenas that threads share. `Make` returns the arena of a number: `Arena operator()(std::size_t) const`.
@@ -93,6 +100,9 @@ class address_heap {
     static constexpr std::size_t own = Options.arenas, count = own + Options.spares;
     using source = detail::heap_source<Make>;
     using shard = detail::heap_shard<arena_type, Lock, Options.discard, source>;
+    using arenas = detail::heap_arenas<shard, source, own, count, Options.patience>;
+    using mappings = typename detail::mapped_blocks_of<
+        Make, detail::in_band_nodes<typename arena_type::strategy_type::offset_type, addressed_memory, true>>::type;
     using waiting_block = detail::waiting_block;
 
 public:
@@ -137,7 +147,7 @@ public:
     void deallocate(void* address) noexcept {
         if (address == nullptr) return;
         const std::size_t at = find(address);
-        if (at == count) return detail::report<OnMisuse>(misuse::foreign_block, raw_pointer::position(address), 0);
+        if (at == count) return deallocate_outside(address);
         if (shards_[at].enter(source_, at)) {
             const bool sound = !Options.checks || shards_[at].is_sound(source_, address);
             if (sound) shards_[at].deallocate(source_, address);
@@ -154,6 +164,10 @@ public:
         if (address == nullptr) return allocate(cache, {.size = size});
         const std::size_t room = capacity(address);
         if (size <= room && size + room / 4 + 2 * sizeof(void*) >= room) return address;
+        if constexpr (mappings::exist) {
+            if (room >= mappings::least)
+                if (void* const found = reallocate_large(address, room, size)) return found;
+        }
         if ((room > Cache::largest || size > Cache::largest) && resize(address, size)) return address;
         void* const moved = allocate(cache, {.size = size});
         if (moved == nullptr) return size <= room ? address : nullptr;
@@ -161,11 +175,11 @@ public:
         deallocate(cache, address);
         return moved;
     }
-    /// Resizes a block in place. Returns false and changes nothing on failure.
+    /// Resizes a block in place. Returns false and changes nothing on failure, and for a block with its own mapping.
     [[nodiscard]] bool resize(void* address, std::size_t size) noexcept {
         if (is_in_slab(address)) return size != 0 && size <= capacity(address);
         const std::size_t at = find(address);
-        if (!shards_[at].enter(source_, at)) return false;
+        if (at == count || !shards_[at].enter(source_, at)) return false;
         const bool done = shards_[at].resize(address, size);
         shards_[at].leave();
         return done;
@@ -177,8 +191,10 @@ public:
         }
         return block_at(shards_[0].arena(), const_cast<void*>(address)).size;
     }
-    /// Returns true if the address is in the reserved addresses of the heap, live or not.
-    [[nodiscard]] bool owns(const void* address) const noexcept { return find(address) != count; }
+    /// Returns true if the address is in the reserved addresses of the heap, live or not, or if it is that of a live
+    /// block with its own mapping. Precondition: the 64 bytes before the address are readable, if the maker has a
+    /// `mapping_space`.
+    [[nodiscard]] bool owns(const void* address) const noexcept { return find(address) != count || is_mapped(address); }
 
     /// Frees the blocks of a cache in their arenas. The limits of its lists are zero again. Returns true if there was a
     /// block.
@@ -196,13 +212,13 @@ public:
     /// Discards the pages inside holes of at least `threshold` bytes. Returns the number of bytes.
     std::size_t trim(std::size_t threshold) noexcept {
         std::size_t bytes = 0;
-        for_each_used([&](shard& each) { bytes += each.trim(source_, threshold); });
+        shards_.for_each_used(source_, [&](shard& each) { bytes += each.trim(source_, threshold); });
         return bytes;
     }
     /// Returns the counters. O(blocks).
     [[nodiscard]] address_heap_statistics statistics() noexcept {
         address_heap_statistics all;
-        for_each_used([&](shard& each) {
+        shards_.for_each_used(source_, [&](shard& each) {
             ++all.arenas;
             all.held += each.arena().size();
             if constexpr (source::has_slabs) {
@@ -217,31 +233,19 @@ public:
                 if (size > all.top) all.top = size;
             });
         });
+        if constexpr (mappings::exist) {
+            all.mappings = mappings_.count();
+            all.mapped = mappings_.bytes();
+        }
         return all;
     }
 
     /// Waits until no thread is in an arena, except the calling one, and makes the others use a spare arena.
-    void before_fork() noexcept {
-        forker_is_inside_ = 0;
-        for (std::size_t i = 0; i != own; ++i) {
-            if (shards_[i].lock().is_mine()) forker_is_inside_ |= std::uint64_t{1} << i;
-            else shards_[i].lock().lock_for_fork();
-        }
-    }
+    void before_fork() noexcept { shards_.before_fork(); }
     /// Ends `before_fork` in the process that forked.
-    void after_fork_in_parent() noexcept {
-        for (std::size_t i = 0; i != own; ++i)
-            if ((forker_is_inside_ >> i & 1U) == 0) shards_[i].lock().unlock_after_fork();
-    }
+    void after_fork_in_parent() noexcept { shards_.after_fork_in_parent(); }
     /// Ends `before_fork` in the child. A spare arena that another thread was in is not used again.
-    void after_fork_in_child() noexcept {
-        const std::size_t at = spare_.load(std::memory_order_relaxed);
-        if (at + 1 < count && shards_[at].lock().is_locked() && !shards_[at].lock().is_mine()) {
-            shards_[at].lock().lock_forever();
-            spare_.store(at + 1, std::memory_order_relaxed);
-        }
-        after_fork_in_parent();
-    }
+    void after_fork_in_child() noexcept { shards_.after_fork_in_child(); }
 
 private:
     [[nodiscard]] bool is_in_slab([[maybe_unused]] const void* address) const noexcept {
@@ -253,9 +257,32 @@ private:
         if constexpr (source::has_slabs) {
             if (source_.slabs.contains(address)) return source_.slabs.of(address).shard;
         }
-        std::size_t at = 0;
-        while (at != count && !shards_[at].contains(address)) ++at;
-        return at;
+        return shards_.find(address);
+    }
+    [[nodiscard]] bool is_mapped([[maybe_unused]] const void* address) const noexcept {
+        if constexpr (mappings::exist) return mappings_.contains(address);
+        else return false;
+    }
+    /// Frees a block outside of the arenas: one with its own mapping. Reports other addresses.
+    ALLOT_NOINLINE void deallocate_outside(void* address) noexcept {
+        if constexpr (mappings::exist) {
+            if (is_mapped(address)) return mappings_.deallocate(address);
+        }
+        detail::report<OnMisuse>(misuse::foreign_block, raw_pointer::position(address), 0);
+    }
+    /// Resizes a block with its own mapping, or a block that grows, and then has one if it must move. Returns null and
+    /// changes nothing on failure, and for other blocks.
+    [[nodiscard]] ALLOT_NOINLINE void* reallocate_large(void* address, std::size_t room, std::size_t size) noexcept {
+        const std::size_t at = find(address);
+        if (at == count)
+            return is_mapped(address) && size >= mappings::least ? mappings_.resize(address, size) : nullptr;
+        if (size < room || !mappings_.accepts(room)) return nullptr;
+        if (resize(address, size)) return address;
+        void* const moved = mappings_.allocate(size);
+        if (moved == nullptr) return nullptr;
+        shards_[at].move_bytes(moved, address, room);
+        deallocate(address);
+        return moved;
     }
     /// Reports a block that a cache has, or an address that no block has. Returns false if there is no misuse.
     template <class Cache>
@@ -266,27 +293,10 @@ private:
         detail::report<OnMisuse>(known ? misuse::not_live : misuse::foreign_block, raw_pointer::position(address), 0);
         return true;
     }
-    /// Enters the thread's arena, and during a fork the spare one. Returns its number. A thread that often finds its
-    /// arena locked moves to the next one, so that a program uses as many arenas as its threads need.
-    template <class Cache>
-    [[nodiscard]] std::size_t enter(Cache& cache) noexcept {
-        std::size_t home = cache.home_ % own;
-        if (shards_[home].try_enter(source_, home)) [[likely]]
-            return home;
-        if (++cache.waited_ == Options.patience) {
-            cache.waited_ = 0;
-            cache.home_ = static_cast<std::uint32_t>(home = (home + 1) % own);
-        }
-        for (;;) {
-            if (shards_[home].enter(source_, home)) return home;
-            const std::size_t spare = spare_.load(std::memory_order_relaxed);
-            if (shards_[spare].enter(source_, spare)) return spare;
-        }
-    }
     /// Calls `use` with the thread's arena, then with the others, until it returns an address.
     template <class Cache, class Use>
     [[nodiscard]] ALLOT_NOINLINE void* allocate_directly(Cache& cache, Use use) noexcept {
-        const std::size_t at = enter(cache);
+        const std::size_t at = shards_.enter(source_, cache.home_, cache.waited_);
         void* given = use(shards_[at]);
         shards_[at].leave();
         if (given != nullptr) [[likely]]
@@ -321,8 +331,8 @@ private:
                 --into.room;
             };
             if constexpr (source::has_slabs) {
-                const auto at = static_cast<std::size_t>(&from - shards_);
-                if (each <= source::lists::largest && from.allocate_in_slab(source_, at, each, several, take) != 0)
+                if (each <= source::lists::largest &&
+                    from.allocate_in_slab(source_, shards_.number_of(from), each, several, take) != 0)
                     return first;
             }
             static_cast<void>(from.allocate_several(each, several, take));
@@ -352,19 +362,10 @@ private:
             if (entered) shards_[at].leave();
         }
     }
-    template <class Use>
-    void for_each_used(Use use) noexcept {
-        for (std::size_t i = 0; i != count; ++i) {
-            if (!shards_[i].is_used() || !shards_[i].enter(source_, i)) continue;
-            use(shards_[i]);
-            shards_[i].leave();
-        }
-    }
 
-    shard shards_[count]{};
+    arenas shards_;
     source source_;
-    std::atomic<std::size_t> spare_{own};
-    std::uint64_t forker_is_inside_ = 0;  // protected by the locks
+    ALLOT_NO_UNIQUE_ADDRESS mappings mappings_{};
 };
 
 }  // namespace v1

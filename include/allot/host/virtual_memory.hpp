@@ -64,6 +64,17 @@ struct address_space {
     [[nodiscard]] static bool discard(void* from, std::size_t size) noexcept {
         return ::madvise(from, size, MADV_DONTNEED) == 0;
     }
+    /// Maps zeroed pages, readable and writable. Returns null on failure.
+    [[nodiscard]] static void* map(std::size_t size) noexcept {
+        void* const base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return base != MAP_FAILED ? base : nullptr;
+    }
+    /// Resizes a range of `map`, which may move with its pages. Returns its new address; null, without a change, on
+    /// failure.
+    [[nodiscard]] static void* remap(void* base, std::size_t size, std::size_t to) noexcept {
+        void* const moved = ::mremap(base, size, to, MREMAP_MAYMOVE);
+        return moved != MAP_FAILED ? moved : nullptr;
+    }
     /// Unmaps a range.
     static void release(void* base, std::size_t size) noexcept { ::munmap(base, size); }
     /// Returns the error of a function that failed.

@@ -28,7 +28,7 @@ using heap_of = allot::address_heap<make<Strategy>, allot::host::fork_lock,
                                     allot::address_heap_options{.arenas = 3, .spares = 2, .discard = 128_KiB}>;
 /// Pages of the system that can fail.
 struct pages : allot::host::address_space {
-    static inline bool reserves = true, commits = true;
+    static inline bool reserves = true, commits = true, maps = true, remaps = true;
     static inline std::size_t discarded = 0;
     static void* reserve(std::size_t size) noexcept {
         return reserves ? allot::host::address_space::reserve(size) : nullptr;
@@ -40,6 +40,10 @@ struct pages : allot::host::address_space {
         discarded += size;
         return allot::host::address_space::discard(from, size);
     }
+    static void* map(std::size_t size) noexcept { return maps ? allot::host::address_space::map(size) : nullptr; }
+    static void* remap(void* base, std::size_t size, std::size_t to) noexcept {
+        return remaps ? allot::host::address_space::remap(base, size, to) : nullptr;
+    }
 };
 struct make_with_slabs : make<best> {
     using slab_space = pages;
@@ -47,6 +51,11 @@ struct make_with_slabs : make<best> {
 using heap_with_slabs = allot::address_heap<make_with_slabs, allot::host::fork_lock,
                                             allot::address_heap_options{.arenas = 3, .spares = 2, .discard = 128_KiB}>;
 using cache_with_slabs = allot::address_cache<allot::address_cache_options{.slabs = true}>;
+struct make_with_mappings : make_with_slabs {
+    using mapping_space = pages;
+};
+using heap_with_mappings = allot::address_heap<make_with_mappings, allot::host::fork_lock,
+                                               allot::address_heap_options{.arenas = 3, .checks = true}>;
 using deferred = allot::deferred<best>;
 
 struct live {
@@ -545,4 +554,118 @@ TEST_CASE("address_heap: with slabs and checks, addresses that no block has are 
     CHECK(reported().size() == 1);
     heap.deallocate(cache, block);
     CHECK(reported().empty());
+}
+
+TEST_CASE("address_heap: with mappings, random calls keep the bytes of live blocks, also if the system has no pages") {
+    for (const auto& [maps, remaps] : {std::pair{true, true}, {true, false}, {false, true}}) {
+        pages::maps = maps;
+        pages::remaps = remaps;
+        heap_with_mappings heap{};
+        cache_with_slabs cache;
+        for (std::uint32_t seed = 1; seed != 3; ++seed) play(heap, cache, seed, 5000);
+        heap.flush(cache);
+        heap.trim(64_KiB);
+        const auto all = heap.statistics();
+        CHECK(all.mappings == 0);
+        CHECK(all.mapped == 0);
+        CHECK(all.held - all.free < 64);
+    }
+    pages::maps = pages::remaps = true;
+}
+
+TEST_CASE("address_heap: a large block that must move to grow has its own mapping from then on") {
+    heap_with_mappings heap{};
+    cache_with_slabs cache;
+    const auto mapped = [&] { return heap.statistics().mappings; };
+    void* const walls[] = {heap.allocate(cache, {.size = 3_MiB}), heap.allocate(cache, {.size = 3_MiB})};
+    auto* block = static_cast<unsigned char*>(heap.allocate(cache, {.size = 3_MiB + 1}));
+    void* const other = heap.allocate(cache, {.size = 3_MiB});
+    std::byte* const former = reinterpret_cast<std::byte*>(block);
+    std::memset(block, 6, 3_MiB + 1);
+    CHECK(mapped() == 0);  // only reallocate makes mappings
+    const std::size_t held = heap.statistics().held;
+    for (const std::size_t size : {20_MiB, 20_MiB + 4096, 300_MiB}) {
+        block = static_cast<unsigned char*>(heap.reallocate(cache, block, size));
+        REQUIRE(block != nullptr);
+        CHECK(is_whole({block, 3_MiB + 1, 6}));
+        CHECK(heap.owns(block));
+        CHECK(heap.capacity(block) >= size);
+        CHECK(mapped() == 1);
+        CHECK(heap.statistics().mapped >= size);
+        CHECK(heap.statistics().mapped < size + 128_KiB);
+        CHECK(heap.statistics().held == held);
+        block[size - 1] = 1;
+    }
+    CHECK_FALSE(has_memory(former + 1_MiB));
+    CHECK_FALSE(heap.resize(block, heap.capacity(block) + 1));
+    block = static_cast<unsigned char*>(heap.reallocate(cache, block, 2_MiB));
+    CHECK(is_whole({block, 2_MiB, 6}));
+    CHECK(heap.statistics().mapped < 3_MiB);
+    pages::remaps = false;
+    block = static_cast<unsigned char*>(heap.reallocate(cache, block, 4_MiB));  // moves to an arena
+    CHECK(is_whole({block, 2_MiB, 6}));
+    CHECK(mapped() == 0);
+    pages::remaps = true;
+    std::memset(block, 7, 4_MiB);
+    pages::maps = false;
+    block = static_cast<unsigned char*>(heap.reallocate(cache, block, 30_MiB));  // also
+    CHECK(is_whole({block, 4_MiB, 7}));
+    CHECK(mapped() == 0);
+    pages::maps = true;
+    for (void* const each : {static_cast<void*>(block), walls[0], walls[1], other}) heap.deallocate(cache, each);
+}
+
+TEST_CASE("address_heap: a block with its own mapping that becomes small moves back to the arena") {
+    heap_with_mappings heap{};
+    cache_with_slabs cache;
+    for (const std::size_t last : {50'000U, 500U}) {
+        void* blocks[3];
+        for (void*& each : blocks) each = heap.allocate(cache, {.size = 200'000});
+        std::memset(blocks[1], 9, 200'000);
+        blocks[1] = heap.reallocate(cache, blocks[1], 4_MiB);
+        CHECK(heap.statistics().mappings == 1);
+        blocks[1] = heap.reallocate(cache, blocks[1], last);
+        CHECK(heap.statistics().mappings == 0);
+        CHECK(is_whole({static_cast<unsigned char*>(blocks[1]), last, 9}));
+        CHECK(heap.capacity(blocks[1]) < 60'000);
+        for (void* const each : blocks) heap.deallocate(cache, each);
+    }
+}
+
+TEST_CASE("address_heap: an address as of a block with its own mapping is reported if no block is there") {
+    using heap_type = allot::address_heap<make_with_mappings, allot::host::fork_lock,
+                                          allot::address_heap_options{.arenas = 2, .checks = true}, noted>;
+    heap_type heap{};
+    noted::all.clear();
+    alignas(4096) static std::byte page[4096]{};
+    CHECK_FALSE(heap.owns(page + 64));
+    heap.deallocate(page + 64);
+    CHECK(std::exchange(noted::all, {}) == std::vector{allot::misuse::foreign_block});
+    cache_with_slabs cache;
+    void* blocks[3];
+    for (void*& each : blocks) each = heap.allocate(cache, {.size = 200'000});
+    void* const moved = heap.reallocate(cache, blocks[1], 3_MiB);
+    REQUIRE(heap.statistics().mappings == 1);
+    std::memcpy(page, static_cast<std::byte*>(moved) - 64, 64);
+    heap.deallocate(page + 64);  // a copy of a block
+    CHECK(std::exchange(noted::all, {}) == std::vector{allot::misuse::foreign_block});
+    for (void* const each : {moved, blocks[0], blocks[2]}) heap.deallocate(each);
+    CHECK(noted::all.empty());
+}
+
+TEST_CASE_TEMPLATE("address_heap: blocks that grow and are freed use the same addresses again", Heap, heap_with_slabs,
+                   heap_with_mappings) {
+    for (const std::size_t first : {20'000U, 70'000U}) {
+        Heap heap{};
+        cache_with_slabs cache;
+        std::size_t held = 0;
+        for (int round = 0; round != 60; ++round) {
+            void* blocks[3]{};
+            for (std::size_t size = first; size <= 5 * first; size *= 2)
+                for (void*& each : blocks) each = heap.reallocate(cache, each, size);
+            for (void* const each : blocks) heap.deallocate(cache, each);
+            if (round == 10) held = heap.statistics().held;
+        }
+        CHECK(heap.statistics().held == held);
+    }
 }

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <allot/arena/block_at.hpp>
+#include <allot/arena/detail/arena_access.hpp>
 #include <allot/arena/detail/bursts.hpp>
 #include <allot/arena/discard_holes.hpp>
 #include <allot/compose/address_cache.hpp>
@@ -163,10 +164,15 @@ public:
     void deallocate_several(Next next) noexcept {
         burst<Arena>::deallocate(arena_, next);
     }
+    /// Resizes a block in place. The region is extended for its last block only if no hole has room for it: otherwise
+    /// the region would grow again and again for a program that grows blocks and frees them.
     [[nodiscard]] bool resize(void* address, std::size_t size) noexcept {
         auto held = block_at(arena_, address);
         const std::size_t before = held.size;
-        if (!arena_.resize(held, size)) return false;
+        if (size <= before || !resize_held(held, size)) {
+            if (size > before && has_hole(size)) return false;
+            if (!arena_.resize(held, size)) return false;
+        }
         note_used(address, size);
         if constexpr (discards) {
             const std::size_t after = block_at(arena_, address).size;
@@ -176,6 +182,19 @@ public:
                 discard_freed(raw_pointer::locate(address, after + word), before - after - word);
         }
         return true;
+    }
+    /// Copies a large block that is then freed. Its pages are discarded on the way, so that few bytes are in memory
+    /// twice. Needs no lock.
+    void move_bytes(void* to, void* from, std::size_t size) const noexcept {
+        constexpr std::size_t step = 16 * DiscardFrom;
+        while (size > step) {
+            std::memcpy(to, from, step);
+            if constexpr (discards) static_cast<void>(discard_pages(arena_.device(), from, step));
+            to = raw_pointer::locate(to, step);
+            from = raw_pointer::locate(from, step);
+            size -= step;
+        }
+        std::memcpy(to, from, size);
     }
     /// Discards the pages of holes and of empty slabs. Returns the number of bytes.
     std::size_t trim([[maybe_unused]] Source& source, std::size_t threshold) noexcept {
@@ -192,6 +211,19 @@ public:
     }
 
 private:
+    /// Resizes a block in the region as it is.
+    template <class Block>
+    [[nodiscard]] bool resize_held(const Block& held, std::size_t size) noexcept {
+        return arena_access::strategy(arena_).resize(arena_access::allocation(arena_, held), size);
+    }
+    /// Returns true if a block of this size can be allocated in the region as it is.
+    [[nodiscard]] bool has_hole(std::size_t size) noexcept {
+        const auto given = arena_access::allocate_held(
+            arena_, {.size = size}, [](auto& strategy, auto wanted) { return strategy.allocate(wanted); });
+        if (given) arena_.deallocate(given);
+        return static_cast<bool>(given);
+    }
+
     std::size_t discard(std::size_t threshold) noexcept {
         dirty_ = freed_ = 0;
         if constexpr (discards) return discard_holes(arena_, threshold);
