@@ -5,9 +5,9 @@
 //     │ mark │ bytes │ … │ record │ the caller's bytes …………………… │ mapping of another block, anywhere
 //                                 └ 64 bytes behind the start
 //
-// Internal. Only `reallocate` makes such a mapping: for a block that grows, is large, and has no room behind it. It then
-// probably grows again. Its record is that of a block in an arena, so that `capacity` reads both in the same way. The
-// mark tells the block from an address that no block has.
+// Internal. Only `reallocate` makes such a mapping: for a block that grows, is large, and has no room behind it. It
+// then probably grows again. Its record is that of a block in an arena, so that `capacity` reads both in the same way.
+// The mark tells the block from an address that no block has.
 //
 // As in glibc, a freed mapping raises the size from which blocks get one, because a program that frees such a block
 // often grows the next one, and a copy to used pages takes less time than new pages. The size rises to at most 1 MiB.
@@ -27,7 +27,7 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// The blocks with mappings. `Space` maps, moves and unmaps pages, as host::address_space does. `Nodes` has the records.
+/// The blocks with mappings. `Space` maps, moves and unmaps pages, as host::address_space does. `Nodes` writes records.
 template <class Space, class Nodes>
 class mapped_blocks {
     static constexpr std::size_t word = sizeof(void*), before = 64, after = word;
