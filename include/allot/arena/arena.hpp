@@ -147,7 +147,16 @@ public:
     /// Frees a block. Precondition: the block is empty or is an unchanged result of this arena that is not yet freed.
     void deallocate(block_type held) noexcept {
         if constexpr (checked) {
-            if (!live_.free_at_once(regions_, held)) return free_after_search(held.address, held.size, held.metadata);
+            if constexpr (seals) {
+                offset record = 0;
+                if (!live_.free_at_once(regions_, held, record))
+                    return free_after_search(held.address, held.size, held.metadata);
+                if constexpr (!annotated)
+                    return regions_.strategy().deallocate_between_blocks(regions_.space().allocation_for(bare(held)),
+                                                                         record);
+            } else if (!live_.free_at_once(regions_, held)) {
+                return free_after_search(held.address, held.size, held.metadata);
+            }
         } else if (!held) {
             return;
         }

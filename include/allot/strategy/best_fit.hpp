@@ -288,15 +288,25 @@ public:
     {
         return holes_.nodes.is_sound_beside(holes_.nodes.find(allocation), inside);
     }
-    /// Returns true if the records in band at both ends of a block are those of blocks, and stores its usable bytes.
-    /// `highest` is the highest start of a node in the extent of the block.
-    [[nodiscard]] ALLOT_INLINE bool is_between_blocks(allocation_type allocation, Offset highest,
-                                                      Offset& usable) const noexcept
+    /// Returns true if the records in band at both ends of a block are those of blocks, and no hole is below. Stores
+    /// the record of the block. `most` is the number of granules from the start of the block to the end of its extent.
+    [[nodiscard]] ALLOT_INLINE bool is_between_blocks(allocation_type allocation, Offset most,
+                                                      Offset& record) const noexcept
         requires in_band
     {
-        const bool is = holes_.nodes.is_between_blocks(holes_.nodes.find(allocation), highest, usable);
-        usable -= header;
-        return is;
+        return holes_.nodes.is_between_blocks(holes_.nodes.find(allocation), most, record);
+    }
+    /// Returns the usable bytes of a block with such a record.
+    [[nodiscard]] ALLOT_INLINE static Offset capacity_between_blocks(Offset record) noexcept
+        requires in_band
+    {
+        return static_cast<Offset>(nodes_type::size_between_blocks(record) - header);
+    }
+    /// Frees a block with such a record.
+    ALLOT_INLINE void deallocate_between_blocks(allocation_type allocation, Offset record) noexcept
+        requires in_band
+    {
+        holes_.free_between_blocks(holes_.nodes.find(allocation), record);
     }
     /// Calls `f(extent, is_allocated)` with the usable bytes of each record in band of an inserted extent, in ascending
     /// order. A damaged record has no bytes and is the last one.

@@ -161,11 +161,7 @@ public:
         // A waiting block would keep a hole next to it from growing.
         const offset_type length = of.length_above_block();
         if (length > last || (length > looks_above && of.is_below_hole(strategy_))) return deallocate_joined(freed);
-        const auto list = static_cast<std::size_t>(length);
-        of.set_waiting(strategy_);
-        blocks::set_next(strategy_, freed, waiting_.recent[list]);
-        waiting_.recent[list] = freed;
-        if (!amounts_.add(list)) join_surplus();
+        add_waiting(freed, of);
     }
 
     /// Allocates exactly this extent. If the strategy fails, joins waiting blocks and tries again.
@@ -212,13 +208,24 @@ public:
     {
         return strategy_.is_sound_beside(allocation, inside);
     }
-    /// Returns true if the records at both ends of a block are those of blocks, and stores its usable bytes. `highest`
-    /// is the highest start of a node in the extent of the block.
-    [[nodiscard]] ALLOT_INLINE bool is_between_blocks(allocation_type allocation, offset_type highest,
-                                                      offset_type& usable) const noexcept
-        requires requires(const Strategy strategy) { strategy.is_between_blocks(allocation, highest, usable); }
+    /// Returns true if the records at both ends of a block are those of blocks, and no hole is below. Stores the record
+    /// of the block. `most` is the number of granules from the start of the block to the end of its extent.
+    [[nodiscard]] ALLOT_INLINE bool is_between_blocks(allocation_type allocation, offset_type most,
+                                                      offset_type& found) const noexcept
+        requires requires(const Strategy strategy) { strategy.is_between_blocks(allocation, most, found); }
     {
-        return strategy_.is_between_blocks(allocation, highest, usable);
+        return strategy_.is_between_blocks(allocation, most, found);
+    }
+    /// Returns the usable bytes of a block with such a record.
+    [[nodiscard]] ALLOT_INLINE static offset_type capacity_between_blocks(offset_type found) noexcept {
+        return Strategy::capacity_between_blocks(found);
+    }
+    /// Frees a block with such a record, as `deallocate` does.
+    ALLOT_INLINE void deallocate_between_blocks(allocation_type allocation, offset_type found) noexcept {
+        const offset_type freed = allocation.where.offset;
+        const record of{freed, found};
+        if (of.length_above_block() > last) return deallocate_joined(freed);
+        add_waiting(freed, of);
     }
     /// Calls `f(extent, is_allocated)` with the usable bytes of each record in band of an inserted extent, in ascending
     /// order. A damaged record has no bytes and is the last one. Waiting blocks are not allocated, and stay so.
@@ -303,6 +310,14 @@ private:
         return record{strategy_, block}.length();
     }
 
+    /// Adds a block that is not above a hole to the recent blocks of its size.
+    ALLOT_INLINE void add_waiting(offset_type freed, const record& of) noexcept {
+        const auto list = static_cast<std::size_t>(of.length_above_block());
+        of.set_waiting(strategy_);
+        blocks::set_next(strategy_, freed, waiting_.recent[list]);
+        waiting_.recent[list] = freed;
+        if (!amounts_.add(list)) join_surplus();
+    }
     /// Returns a block that was removed from its list as allocated.
     ALLOT_INLINE allocation_type use(offset_type block, offset_type size, std::size_t list) noexcept {
         blocks::clear_waiting(strategy_, block);

@@ -382,6 +382,35 @@ TEST_CASE_TEMPLATE("hardening: a write past the end into the next record in band
     }
 }
 
+TEST_CASE_TEMPLATE("hardening: a small number in the record in front of a block is reported", Strategy,
+                   allot::best_fit<in_band>, allot::deferred<allot::best_fit<in_band>>) {
+    noted::take();
+    using word = typename Strategy::offset_type;
+    for (const std::size_t skipped : {std::size_t{0}, sizeof(word)}) {
+        alignas(16) std::byte bytes[9000];
+        allot::arena<allot::host::buffer, Strategy, allot::growth::none<>, checked, noted> arena{
+            allot::host::buffer{bytes + skipped, sizeof bytes - skipped}};
+        const auto first = arena.allocate({40, 8}), second = arena.allocate({40, 8}), third = arena.allocate({40, 8});
+        REQUIRE((first && second && third));
+        arena.deallocate(third);  // the arena knows the region now
+        for (const auto& block : {first, second}) {
+            std::byte* const record = static_cast<std::byte*>(block.address) - sizeof(word);
+            word intact;
+            std::memcpy(&intact, record, sizeof intact);
+            for (word damaged = 0; damaged != 4 * sizeof(word); ++damaged) {
+                std::memcpy(record, &damaged, sizeof damaged);
+                arena.deallocate(block);
+                CHECK(noted::only(misuse::overwritten, allot::raw_pointer::position(block.address), 40));
+            }
+            std::memcpy(record, &intact, sizeof intact);
+        }
+        arena.deallocate(first);
+        arena.deallocate(second);
+        CHECK(arena.allocate({8900, 1}));
+        CHECK(noted::take().empty());
+    }
+}
+
 // ── debug ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE_TEMPLATE("hardening debug: exactly the bytes of a freed block are overwritten", Strategy, up, down,

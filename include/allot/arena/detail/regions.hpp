@@ -51,7 +51,10 @@ public:
 
     /// Allocates from the strategy. If that fails, grows by a region or in place and tries again.
     [[nodiscard]] allocation allocate(layout wanted) noexcept {
-        wanted.size = with_own(wanted.size);
+        if constexpr (Behind != 0) {
+            wanted.size += Behind;
+            if (wanted.size <= Behind) return {};  // no size, or a sum that wraps
+        }
         if (!is_honoured(wanted.align)) return {};
         allocation given = ask(wanted);
         if constexpr (grows) {

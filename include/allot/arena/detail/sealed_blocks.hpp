@@ -5,7 +5,7 @@
 //     │ record │ the caller's bytes ……………………… │ seal │ record │ the caller's bytes ……… │ seal │
 //         └──── the usable bytes, in front of ────┘
 //
-//     seal = ((number << 32) + size) ^ (address of the block + 1) * hash(first address of the arena)
+//     seal = ((number << 32) + size) ^ address of the block * hash(first address of the arena)
 //
 // Internal. hardening.hpp describes the checks. A block is live if the seal that its record leads to has its number and
 // its size. Only live blocks have a seal: a deallocation overwrites it. No address outside the regions is read.
@@ -90,14 +90,16 @@ public:
         return known(in, held) || report_unknown(in, held);
     }
 
-    /// Breaks the seal of a block that may be freed. Returns false and changes nothing for a block beside a hole, for
-    /// one with the number 0, for one in another region than the last one, and where `free` has to report.
-    [[nodiscard]] ALLOT_INLINE bool free_at_once(const Regions& in, const Block& held) noexcept {
-        const offset at = position(held);
-        if (!where_.holds(at)) [[unlikely]]
+    /// Breaks the seal of a block that may be freed, and stores the record in front of it. Returns false and changes
+    /// nothing for a block beside a hole, for one with the number 0, for one in another region than the last one, and
+    /// where `free` has to report.
+    [[nodiscard]] ALLOT_INLINE bool free_at_once(const Regions& in, const Block& held, offset& record) noexcept {
+        const offset at = position(held), index = where_.index_of(at);
+        if (index >= where_.granules) [[unlikely]]
             return false;
-        offset room = 0;
-        if (!in.strategy().is_between_blocks(allocation_for(in, held), where_.last, room)) return false;
+        const auto above = static_cast<offset>(where_.granules - index);
+        if (!in.strategy().is_between_blocks(allocation_for(in, held), above, record)) return false;
+        const offset room = in.strategy().capacity_between_blocks(record);
         if ((read_seal(at, room) ^ hash(at)) - held.size != word{held.metadata.number} << 32U) return false;
         write_seal(at, room, 0);
         freed_ = held.metadata.number;
@@ -155,13 +157,11 @@ private:
     /// The positions in a region at which a block can start.
     struct reach {
         offset first = 0, granules = 0;
-        offset last = 0;  // the highest position of the record of a block
+        offset end = 0;  // of the region
 
-        [[nodiscard]] offset end() const noexcept { return static_cast<offset>(last + granule + header); }
-
-        /// Returns true if a block can start at a position.
-        [[nodiscard]] ALLOT_INLINE bool holds(offset at) const noexcept {
-            return std::rotr(static_cast<offset>(at - first), std::countr_zero(granule)) < granules;
+        /// Returns the index of a position at which a block can start. Others have no index below `granules`.
+        [[nodiscard]] ALLOT_INLINE offset index_of(offset at) const noexcept {
+            return std::rotr(static_cast<offset>(at - first), std::countr_zero(granule));
         }
     };
     [[nodiscard]] static extent_type region_of(const Regions& in, offset at) noexcept {
@@ -173,14 +173,13 @@ private:
         const extent_type region = region_of(in, at);
         if (region.size <= 2 * granule) return {};
         const auto first = align_up<offset>(static_cast<offset>(region.offset + header), granule);
-        return {first, static_cast<offset>((region.end() - first) / granule),
-                static_cast<offset>(region.end() - header - granule)};
+        return {first, static_cast<offset>((region.end() - first) / granule), region.end()};
     }
 
     // ── seals ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    /// Two arenas have different hashes of a position, because it and 1 are an odd number.
-    [[nodiscard]] ALLOT_INLINE word hash(offset at) const noexcept { return (word{at} + 1) * key_; }
+    /// Two arenas have different hashes of a position, unless it is a multiple of a large power of two.
+    [[nodiscard]] ALLOT_INLINE word hash(offset at) const noexcept { return word{at} * key_; }
     [[nodiscard]] ALLOT_INLINE static word content(const Block& held, std::uint32_t number) noexcept {
         return (word{number} << 32U) + held.size;
     }
@@ -202,7 +201,7 @@ private:
     /// Returns true if the record in front of a block leads to its seal. `room` is the number of bytes in this record.
     [[nodiscard]] ALLOT_INLINE bool has_seal(offset at, offset room, const Block& held,
                                              const reach& inside) const noexcept {
-        if (room > static_cast<offset>(inside.end() - at)) [[unlikely]]
+        if (room > static_cast<offset>(inside.end - at)) [[unlikely]]
             return false;
         const word number = (read_seal(at, room) ^ hash(at)) - held.size;
         return number == word{held.metadata.number} << 32U || (held.metadata.number == 0 && is_assigned(number));
@@ -214,13 +213,13 @@ private:
     [[nodiscard]] ALLOT_INLINE static bool is_sound(const Regions& in, const Block& held,
                                                     const reach& inside) noexcept {
         const auto low = static_cast<offset>(inside.first - header);
-        return in.strategy().is_sound_beside(allocation_for(in, held), {low, static_cast<offset>(inside.end() - low)});
+        return in.strategy().is_sound_beside(allocation_for(in, held), {low, static_cast<offset>(inside.end - low)});
     }
     /// Returns true if this block is in a region and has its seal.
     [[nodiscard]] ALLOT_INLINE bool is_sealed(const Regions& in, const Block& held,
                                               const reach& inside) const noexcept {
         const offset at = position(held);
-        return inside.holds(at) && has_seal(at, room_of(in, held), held, inside);
+        return inside.index_of(at) < inside.granules && has_seal(at, room_of(in, held), held, inside);
     }
     /// Returns true if the records list this block, and its seal is that of no block. A write past the end causes this.
     [[nodiscard]] ALLOT_NOINLINE bool has_damaged_seal(const Regions& in, const Block& held) const noexcept {

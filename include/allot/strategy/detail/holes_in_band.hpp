@@ -116,6 +116,13 @@ public:
 
     // ── freeing ──────────────────────────────────────────────────────────────────────────────────────────────────
 
+    /// Makes a hole of a block between two blocks.
+    ALLOT_INLINE void free_between_blocks(node freed, Offset record) noexcept {
+        nodes.mark_block_free(freed, record);
+        const bin to = bin_of(Nodes::size_in(record));
+        if (to < bin_lists::first_word) put_in_first_word(freed, to);
+        else put_in_any(freed, to);
+    }
     /// Makes a hole of a block and joins it with its neighbors.
     ALLOT_INLINE void free_block(node freed) noexcept {
         const Offset record = nodes.record(freed), size = Nodes::size_in(record);
@@ -123,11 +130,7 @@ public:
         const Offset record_above = nodes.record(above);
         if (!Nodes::is_hole(record_above)) {
             if (Nodes::is_above_hole(record)) return join_below(freed, size);
-            nodes.mark_block_free(freed, record);
-            const bin to = bin_of(size);
-            if (to < bin_lists::first_word) put_in_first_word(freed, to);
-            else put_in_any(freed, to);
-            return;
+            return free_between_blocks(freed, record);
         }
         const auto joined = static_cast<Offset>(size + Nodes::size_in(record_above));
         if (Nodes::is_above_hole(record)) {

@@ -267,16 +267,17 @@ public:
         return (head & below_in_use) != 0 || is_hole_below(of, inside);
     }
 
-    /// Returns true if a node and the node above are blocks, and no hole is below. Stores its size. A waiting block is
-    /// one above, and not one here. `highest` is the highest start of a node in the extent. Precondition: `of` is not
-    /// above it.
-    [[nodiscard]] ALLOT_INLINE bool is_between_blocks(node of, Offset highest, Offset& size) const noexcept {
-        constexpr Offset low = granule - 1, block = in_use | below_in_use;
-        const Offset head = read(of);
-        size = head - block;
-        // Other flags are in the low bits of the size. Sizes below a granule wrap, and are too large.
-        if ((size & low) != 0 || size - granule > highest - of) return false;
-        return (read(of + size) & low & ~waits) == block;
+    /// Returns true if a node of at most `most` granules and the node above are blocks, and no hole is below. Stores
+    /// the first word. A waiting block is one above, and not one here.
+    [[nodiscard]] ALLOT_INLINE bool is_between_blocks(node of, Offset most, Offset& record) const noexcept {
+        record = read(of);
+        // Other flags are a large number of granules. The difference is one for no granules as well.
+        if (static_cast<Offset>(granules_above_block(record) - 1) >= most) return false;
+        return (read(of + size_between_blocks(record)) & (granule - 1) & ~waits) == (in_use | below_in_use);
+    }
+    /// Returns the size in such a word.
+    [[nodiscard]] ALLOT_INLINE static constexpr Offset size_between_blocks(Offset record) noexcept {
+        return static_cast<Offset>(record - (in_use | below_in_use));
     }
 
     /// Calls `f(node, is_used)` for each node of an extent in ascending order. `where` is a result of `usable`. Stops

@@ -55,6 +55,8 @@ public:
     public:
         ALLOT_INLINE record(const Strategy& of, offset_type block) noexcept
             : node_{node_of(block)}, word_{of.holes_.nodes.record(node_)} {}
+        /// The record with a known word.
+        ALLOT_INLINE record(offset_type block, offset_type word) noexcept : node_{node_of(block)}, word_{word} {}
         [[nodiscard]] ALLOT_INLINE std::size_t length() const noexcept {
             return static_cast<std::size_t>(nodes_type::granules(word_));
         }
