@@ -303,10 +303,11 @@ public:
         return static_cast<Offset>(nodes_type::size_between_blocks(record) - header);
     }
     /// Frees a block with such a record.
-    ALLOT_INLINE void deallocate_between_blocks(allocation_type allocation, Offset record) noexcept
+    ALLOT_INLINE void deallocate_between_blocks(allocation_type allocation, [[maybe_unused]] Offset record) noexcept
         requires in_band
     {
-        holes_.free_between_blocks(holes_.nodes.find(allocation), record);
+        if constexpr (prefers_size) deallocate(allocation);
+        else holes_.free_between_blocks(holes_.nodes.find(allocation), record);
     }
     /// Calls `f(extent, is_allocated)` with the usable bytes of each record in band of an inserted extent, in ascending
     /// order. A damaged record has no bytes and is the last one.

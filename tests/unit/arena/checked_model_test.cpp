@@ -231,6 +231,7 @@ TEST_CASE_TEMPLATE(
         allot::pool<allot::pool_options{.slot = 24, .count = 999, .align = 8, .store = allot::pool_store::index_stack},
                     std::uint32_t>>,
     on_host<allot::best_fit<in_band>>, on_host<allot::best_fit<side_table>>,
+    on_host<allot::best_fit<allot::best_fit_options{.store = allot::node_store::in_band, .prefer_size = true}>>,
     on_host<allot::best_fit<in_band>, some_growth>, on_host<allot::best_fit<side_table>, some_growth>,
     on_host<allot::deferred<allot::best_fit<in_band>>>, in_place<allot::best_fit<in_band>>,
     in_place<allot::deferred<allot::best_fit<in_band>>>, on_handles<allot::best_fit<>>, on_handles<up, some_growth>,
