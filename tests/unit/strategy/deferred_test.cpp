@@ -116,9 +116,10 @@ TEST_CASE("deferred: resize joins the adjacent waiting block at any depth of its
 TEST_CASE("deferred: several blocks are cut from a hole at once") {
     allot::deferred<in_band> strategy;
     insert_bytes(strategy);
-    const auto first = strategy.allocate({40, 8}), other = strategy.allocate({100, 8}),
-               second = strategy.allocate({40, 8});
-    CHECK(second.where.offset - first.where.offset == 6 * sizeof(std::size_t));  // the waiting block above the first
+    constexpr std::size_t words = 3 * sizeof(std::size_t);  // a record and these are two granules
+    const auto first = strategy.allocate({words, 8}), other = strategy.allocate({100, 8}),
+               second = strategy.allocate({words, 8});
+    CHECK(second.where.offset - first.where.offset == 4 * sizeof(std::size_t));  // the waiting block above the first
     CHECK(other.where.offset > second.where.offset);
     for (const auto& block : {first, other, second}) strategy.deallocate(block);
     CHECK(strategy.allocate({most, 8}));
@@ -161,8 +162,8 @@ TEST_CASE("deferred: new blocks join old ones while more than the share waits") 
     CHECK_FALSE(reuses(allot::deferred<in_band, allot::deferred_options{.share = 0}>{}));
     using quarter = allot::deferred<in_band, allot::deferred_options{.share = 4}>;
     CHECK(reuses(quarter{}));
-    CHECK(reuses(quarter{}, std::size_t{50'000}));         // counts 25,000 bytes
-    CHECK_FALSE(reuses(quarter{}, std::size_t{350'000}));  // counts 175,000 bytes: all 56,000 freed bytes may wait
+    CHECK(reuses(quarter{}, std::size_t{50'000}));
+    CHECK_FALSE(reuses(quarter{}, std::size_t{175'000}));  // all 56,000 freed bytes may wait
 }
 
 TEST_CASE("deferred: blocks that were freed since the peak wait, and more blocks join") {

@@ -23,11 +23,11 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// Amounts of blocks whose length is at most `Last` and of larger ones. `Share` is a divisor; 0: no bound.
+/// Amounts of all blocks and of those whose length is at most `Last`. `Share` is a divisor; 0: no bound.
 template <std::unsigned_integral Offset, std::size_t Last, std::size_t Share>
 class waiting_amounts {
     static constexpr Offset unbounded = std::numeric_limits<Offset>::max() / 2;
-    static constexpr Offset least = 64;                                   // granules that may wait in any case
+    static constexpr Offset least = 32;                                   // granules that may wait in any case
     static constexpr Offset decay = 128;                                  // a request lowers the peak by this part
     static constexpr std::size_t most_share = Share < 4 ? 1 : Share / 4;  // of the blocks that deallocations keep
 
@@ -58,13 +58,13 @@ public:
 
     /// Counts a block that the strategy allocated.
     void count_in(std::size_t length) noexcept {
-        taken_ = static_cast<Offset>(taken_ + weight(length));
+        taken_ = static_cast<Offset>(taken_ + length);
         small_ = static_cast<Offset>(small_ + small_part(length));
     }
     /// Counts a block that the strategy frees. Callers that cut blocks of a block (arena/detail/bursts.hpp) free others
     /// than were counted.
     void count_out(std::size_t length) noexcept {
-        taken_ = less(taken_, weight(length));
+        taken_ = less(taken_, static_cast<Offset>(length));
         small_ = less(small_, small_part(length));
     }
 
@@ -91,11 +91,7 @@ public:
     }
 
 private:
-    // No branches, which would depend on sizes that a processor does not predict.
-    /// Bytes of larger blocks count half.
-    [[nodiscard]] ALLOT_INLINE static constexpr Offset weight(std::size_t length) noexcept {
-        return static_cast<Offset>(length >> static_cast<unsigned>(length > Last));
-    }
+    // Without a branch, which would depend on sizes that a processor does not predict.
     [[nodiscard]] ALLOT_INLINE static constexpr Offset small_part(std::size_t length) noexcept {
         return static_cast<Offset>(length & (std::size_t{0} - static_cast<std::size_t>(length <= Last)));
     }
@@ -110,7 +106,7 @@ private:
 
     credit_type credit_ = 0;  // `bound_` without the blocks that wait
     Offset bound_ = 0;        // the blocks that deallocations keep
-    Offset taken_ = 0;        // blocks that the strategy allocated, by weight
+    Offset taken_ = 0;        // blocks that the strategy allocated
     Offset peak_ = 0;         // of the small blocks that are in use
     Offset small_ = 0;        // blocks of at most `Last` granules that the strategy allocated
 };
