@@ -154,8 +154,8 @@ struct deferred_options {
     /// The size in bytes of the largest block whose deallocation is deferred.
     std::size_t largest = is_microcontroller ? 256 : 512;
     /// The part of the allocated bytes that may wait, as a divisor: 40 is a 40th part. In addition, bytes of small
-    /// blocks that were freed since their peak may wait. While more bytes wait, each request that finds no waiting block
-    /// joins a few. A larger number needs less memory and more time. 0: no bound.
+    /// blocks that were freed since their peak may wait. While more bytes wait, each request that finds no waiting
+    /// block joins a few. A larger number needs less memory and more time. 0: no bound.
     std::size_t share = is_microcontroller ? 32 : 40;
     /// Advanced. The number of waiting blocks that a request joins before it fails. With a bound, a request takes a
     /// bounded time, and can fail although the free bytes would suffice if all of them were joined.
