@@ -14,8 +14,9 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-# What installs packages or takes minutes is for bare_root.sh. The examples' targets are built and run by tests of their own.
-LONG = re.compile(r"apt-get|\./dev (?:c|test|bench|advise|gpu|size|replay|view|demo|pytorch|tvm|module|wheel)\b|bindings/(?:tvm/run|ggml/(?:install|run))|"
+# What installs packages or takes minutes is for bare_root.sh. The examples' targets are built and run by tests of their own,
+# and ./dev test --wide runs ./dev tflite_micro.
+LONG = re.compile(r"apt-get|\./dev (?:c|test|bench|advise|gpu|size|replay|view|demo|pytorch|tvm|tflite_micro|module|wheel)\b|bindings/(?:tvm/run|ggml/(?:install|run))|"
                   r"cmake --preset")
 NOT_COPIED = re.compile(r"build|\.git$|\.cache$")
 
