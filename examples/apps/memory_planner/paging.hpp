@@ -77,7 +77,7 @@ template <class Watch>
     const part all{given, 0};
     const std::vector<std::size_t> paged = paged_buffers(given);
     const allot::mixed_problem problem{all.problem(), page_size, paged};
-    const auto watched = [&](allot::plan_progress now) { return watch(0, now); };
+    const plan_watch watched = [&](allot::plan_progress now) { return watch(0, now); };
     const auto make = [&](const allot::plan_options& chosen, auto watching) {
         return allot::plan_mixed(problem, chosen, watching);
     };

@@ -17,6 +17,7 @@
 #include <allot/plan/validate.hpp>
 #include <allot/plan/validate_memories.hpp>
 
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -128,9 +129,13 @@ private:
     std::vector<allot::plan_reserved> reserved_;
 };
 
+/// Callbacks of planners. Each planner is a template of its callback, and is compiled once for all calls with this type.
+using plan_watch = std::function<bool(allot::plan_progress)>;
+using memories_watch = std::function<bool(allot::memories_progress)>;
+
 /// Repeats planning, a call of `plan(options, watch)`, with more effort until `watch` returns true.
-template <class Plan, class Watch>
-[[nodiscard]] auto plan_again_and_again(Plan plan, allot::plan_options options, Watch watch) {
+template <class Plan>
+[[nodiscard]] auto plan_again_and_again(Plan plan, allot::plan_options options, plan_watch watch) {
     auto best = plan(options, watch);
     const auto is_done = [&] {
         return !best || best->status == allot::plan_status::optimal || best->status == allot::plan_status::infeasible ||
@@ -139,9 +144,9 @@ template <class Plan, class Watch>
     constexpr std::uint64_t most_effort = std::uint64_t{1} << 60;
     while (!is_done() && options.effort < most_effort && !watch({best->peak, best->bound})) {
         options.effort *= 4;
-        auto next = plan(options, [&](allot::plan_progress now) {
-            return watch({std::min(now.peak, best->peak), std::max(now.bound, best->bound)});
-        });
+        auto next = plan(options, plan_watch{[&](allot::plan_progress now) {
+                             return watch({std::min(now.peak, best->peak), std::max(now.bound, best->bound)});
+                         }});
         if (!next) break;
         const std::uint64_t bound = std::max(next->bound, best->bound);
         if (next->peak < best->peak) best = std::move(next);
@@ -182,7 +187,7 @@ template <class Watch>
     made.offsets.resize(given.buffers.size());
     for (std::size_t m = 0; m != given.memories.size(); ++m) {
         const part mine{given, m};
-        const auto mine_watched = [&](allot::plan_progress now) { return watch(m, now); };
+        const plan_watch mine_watched = [&](allot::plan_progress now) { return watch(m, now); };
         const allot::plan_options options{.capacity = given.memories[m].capacity};
         const auto make = [&](const allot::plan_options& chosen, auto watched) {
             return allot::plan(mine.problem(), chosen, watched);
@@ -257,15 +262,17 @@ inline void add_memories(outcome& made, const input& given, allot::plan_status s
 template <class Plan, class Cost, class Watch>
 [[nodiscard]] auto plan_with_effort(const input& given, Plan plan, Cost cost_of, bool until_stopped, Watch watch) {
     allot::memories_options options;
-    auto best = plan(options, [&](allot::memories_progress now) { return watch(0, {now.cost, now.bound}); });
+    auto best =
+        plan(options, memories_watch{[&](allot::memories_progress now) { return watch(0, {now.cost, now.bound}); }});
     if (!best) refuse(given, best.error());
     constexpr std::uint64_t most_effort = std::uint64_t{1} << 60;
     while (until_stopped && best->status != allot::plan_status::optimal && options.effort < most_effort &&
            !watch(0, {cost_of(*best), best->bound})) {
         options.effort *= 4;
-        auto next = plan(options, [&](allot::memories_progress now) {
-            return watch(0, {std::min(now.unplaced == 0 ? now.cost : cost_of(*best), cost_of(*best)), best->bound});
-        });
+        auto next = plan(
+            options, memories_watch{[&](allot::memories_progress now) {
+                return watch(0, {std::min(now.unplaced == 0 ? now.cost : cost_of(*best), cost_of(*best)), best->bound});
+            }});
         if (!next) break;
         if (next->unplaced < best->unplaced || (next->unplaced == best->unplaced && cost_of(*next) < cost_of(*best)))
             best = std::move(next);
@@ -281,8 +288,9 @@ template <class Watch>
     allot::memories_options options;
     if (until_stopped) options.effort = std::uint64_t{1} << 60;
     const allot::memories_problem problem = choice_in(given, memories);
-    const auto plan = allot::plan_memories(
-        problem, options, [&](allot::memories_progress now) { return watch(0, {now.cost, now.bound}); });
+    const auto plan = allot::plan_memories(problem, options, memories_watch{[&](allot::memories_progress now) {
+                                               return watch(0, {now.cost, now.bound});
+                                           }});
     if (!plan) refuse(given, plan.error());
     if (const auto found = allot::validate_memories(problem, *plan); found.kind != allot::memories_violation_kind::none)
         throw std::logic_error{given.path + ": the validator found a mistake in the plan: " + found.what()};

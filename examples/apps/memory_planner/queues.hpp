@@ -45,7 +45,7 @@ inline void check_queues(const input& given, const options& chosen) {
 template <class Watch>
 [[nodiscard]] outcome plan_on_queues(const input& given, bool again_and_again, Watch watch) {
     const queued of{given};
-    const auto watched = [&](allot::plan_progress now) { return watch(std::size_t{0}, now); };
+    const plan_watch watched = [&](allot::plan_progress now) { return watch(std::size_t{0}, now); };
     const auto make = [&](const allot::plan_options& chosen, auto each) {
         return allot::plan_queues(of.problem(), chosen, each);
     };

@@ -18,7 +18,8 @@ record_of() { # COMPILER: the file of counts for its version
 }
 
 count() { # COMPILER
-    "$1" -std=c++20 -O3 -DNDEBUG -I "$root/include" "$root"/benchmarks/instructions*.cpp -o "$program"
+    "$1" -std=c++20 -O3 -DNDEBUG -Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror -I "$root/include" \
+        "$root"/benchmarks/instructions*.cpp -o "$program"
     "$root/benchmarks/count_instructions.sh" "$program" /allot
 }
 
