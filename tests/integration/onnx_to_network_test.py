@@ -356,8 +356,8 @@ class OnnxToNetwork(unittest.TestCase):
             self.loop(body, ["y"]),
             ["network tiny", "tensor 0 16 float32 4 x", "tensor 1 16 float32 4 w", "tensor 2 1 bool scalar go",
              "tensor 3 16 float32 4 v", "tensor 4 16 float32 4 t", "tensor 5 16 float32 4 z", "input 0", "input 1", "output 5",
-             "step 0 Loop 0 -> 2 3 next 1 4", "step 1 Add 3 1 -> 4", "step 2 Relu 4 -> 3",
-             "step 3 Loop 2 3 -> 2 3 next 1 4", "step 4 Neg 3 -> 5"])
+             "step 0 Identity 0 -> 3", "step 1 Loop -> 2 next 2 5", "step 2 Add 3 1 -> 4", "step 3 Relu 4 -> 3",
+             "step 4 Loop 2 -> 2 next 2 5", "step 5 Neg 3 -> 5"])
 
     def test_a_loop_that_reads_the_variable_with_its_result(self):
         body = self.loop_body([node("Add", ["v", "w"], ["u"]), node("Mul", ["u", "v"], ["row"])],
@@ -366,8 +366,26 @@ class OnnxToNetwork(unittest.TestCase):
             self.loop(body, ["y", "rows"]),
             ["network tiny", "tensor 0 16 float32 4 x", "tensor 1 16 float32 4 w", "tensor 2 1 bool scalar go",
              "tensor 3 16 float32 4 v", "tensor 4 80 float32 5x4 rows", "tensor 5 16 float32 4 u", "tensor 6 16 float32 4 row",
-             "tensor 7 16 float32 4 z", "input 0", "input 1", "output 7", "output 4", "step 0 Loop 0 -> 2 3 4 next 1 4",
-             "step 1 Add 3 1 -> 5", "step 2 Mul 5 3 -> 6", "step 3 Loop 2 5 6 4 -> 2 3 4 next 1 4", "step 4 Neg 3 -> 7"])
+             "tensor 7 16 float32 4 z", "input 0", "input 1", "output 7", "output 4", "step 0 Identity 0 -> 3",
+             "step 1 Loop -> 2 4 next 2 6", "step 2 Add 3 1 -> 5", "step 3 Mul 5 3 -> 6", "step 4 Loop 2 6 4 -> 2 4",
+             "step 5 Identity 5 -> 3 next 2 6", "step 6 Neg 3 -> 7"])
+
+    def test_a_loop_that_exchanges_variables(self):
+        go = value("go", dtype=TensorProto.BOOL)
+        body = helper.make_graph(
+            [node("Add", ["a", "b"], ["s"])], "body",
+            [value("i", dtype=TensorProto.INT64), go, *(value(name, 4) for name in "abcde")],
+            [go, value("b", 4), value("a", 4), value("s", 4), value("zero", 4), value("e", 4)])
+        body.initializer.append(helper.make_tensor("zero", FLOAT, [4], [0.0] * 4))
+        made = model([node("Loop", ["trips", "", "x", "y", "x", "y", "one"], list("ABCDE"), body=body),
+                      node("Sum", list("ABCDE"), ["z"])], [value("x", 4), value("y", 4)], [value("z", 4)])
+        made.graph.initializer.append(helper.make_tensor("trips", TensorProto.INT64, [], [3]))
+        made.graph.initializer.append(helper.make_tensor("one", FLOAT, [4], [1.0] * 4))
+        # 3 … 7 are a … e. The operator writes e, whose initial value is a constant; then a, b and d at the same time.
+        steps = [line for line in self.lines_of(made) if line.startswith("step")]
+        self.assertEqual(steps, ["step 0 Identity 0 -> 3", "step 1 Identity 1 -> 4", "step 2 Identity 0 -> 5",
+                                 "step 3 Identity 1 -> 6", "step 4 Loop -> 2 7 next 5 7", "step 5 Add 3 4 -> 5",
+                                 "step 6 Loop 2 4 3 -> 2 3 4 6 next 5 7", "step 7 Sum 3 4 5 6 7 -> 8"])
 
     def test_branches_at_the_end_of_a_loop(self):
         then = helper.make_graph([node("Relu", ["v"], ["r"])], "then", [], [value("r", 4)])
@@ -375,8 +393,9 @@ class OnnxToNetwork(unittest.TestCase):
         body = self.loop_body([node("If", ["go"], ["u"], then_branch=then, else_branch=other)],
                               [value("go", dtype=TensorProto.BOOL), value("u", 4)])
         steps = [line for line in self.lines_of(self.loop(body, ["y"])) if line.startswith("step")]
-        self.assertEqual(steps, ["step 0 Loop 0 -> 2 3 next 1 5", "step 1 If 2 -> next 2 3", "step 2 Relu 3 -> 4 next 4",
-                                 "step 3 Neg 3 -> 4", "step 4 Loop 2 4 -> 2 3 next 1 5", "step 5 Neg 3 -> 5"])
+        self.assertEqual(steps, ["step 0 Identity 0 -> 3", "step 1 Loop -> 2 next 2 7", "step 2 If 2 -> next 3 4",
+                                 "step 3 Relu 3 -> 4 next 5", "step 4 Neg 3 -> 4", "step 5 Loop 2 -> 2",
+                                 "step 6 Identity 4 -> 3 next 2 7", "step 7 Neg 3 -> 5"])
 
     def test_a_loop_at_the_end_of_a_branch(self):
         body = self.loop_body([node("Relu", ["v"], ["u"])], [value("go", dtype=TensorProto.BOOL), value("u", 4)])
@@ -387,9 +406,9 @@ class OnnxToNetwork(unittest.TestCase):
                      [value("x", 4), value("c", dtype=TensorProto.BOOL)], [value("z", 4)])
         made.graph.initializer.append(helper.make_tensor("trips", TensorProto.INT64, [], [3]))
         steps = [line for line in self.lines_of(made) if line.startswith("step")]
-        self.assertEqual(steps, ["step 0 If 1 -> next 1 5", "step 1 Loop 0 -> 3 4 next 2 4", "step 2 Relu 4 -> 5",
-                                 "step 3 Loop 3 5 -> 3 4 next 2 4", "step 4 Identity 4 -> 2 next 6", "step 5 Neg 0 -> 2",
-                                 "step 6 Abs 2 -> 6"])
+        self.assertEqual(steps, ["step 0 If 1 -> next 1 7", "step 1 Identity 0 -> 4", "step 2 Loop -> 3 next 3 6",
+                                 "step 3 Relu 4 -> 5", "step 4 Loop 3 -> 3", "step 5 Identity 5 -> 4 next 3 6",
+                                 "step 6 Identity 4 -> 2 next 8", "step 7 Neg 0 -> 2", "step 8 Abs 2 -> 6"])
 
     def test_a_scan(self):
         body = helper.make_graph([node("Add", ["v", "e"], ["u"]), node("Neg", ["u"], ["row"])], "body",
@@ -399,8 +418,9 @@ class OnnxToNetwork(unittest.TestCase):
                   [value("x", 4), value("all", 6, 4)], [value("y", 4), value("rows", 6, 4)]),
             ["network tiny", "tensor 0 16 float32 4 x", "tensor 1 96 float32 6x4 all", "tensor 2 16 float32 4 v",
              "tensor 3 96 float32 6x4 rows", "tensor 4 16 float32 4 e", "tensor 5 16 float32 4 u", "tensor 6 16 float32 4 row",
-             "input 0", "input 1", "output 2", "output 3", "step 0 Scan 1 0 -> 2 3 next 1 5", "step 1 Scan 1 -> 4",
-             "step 2 Add 2 4 -> 5", "step 3 Neg 5 -> 6", "step 4 Scan 1 5 6 3 -> 2 3 next 1 5"])
+             "input 0", "input 1", "output 2", "output 3", "step 0 Identity 0 -> 2", "step 1 Scan 1 -> 3 next 2 7",
+             "step 2 Scan 1 -> 4", "step 3 Add 2 4 -> 5", "step 4 Neg 5 -> 6", "step 5 Scan 1 6 3 -> 3",
+             "step 6 Identity 5 -> 2 next 2 7"])
 
     def test_graphs_inside_operators_that_are_rejected(self):
         grown = self.loop_body([node("Concat", ["v", "w"], ["u"], axis=0)],

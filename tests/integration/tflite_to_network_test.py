@@ -16,7 +16,9 @@ import tflite_to_network  # noqa: E402
 
 ABS, ADD, CUSTOM = tflite.BuiltinOperator.ABS, tflite.BuiltinOperator.ADD, tflite.BuiltinOperator.CUSTOM
 IF, WHILE, ONCE = tflite.BuiltinOperator.IF, tflite.BuiltinOperator.WHILE, tflite.BuiltinOperator.CALL_ONCE
+SLICE, STRIDED = tflite.BuiltinOperator.SLICE, tflite.BuiltinOperator.STRIDED_SLICE
 BOOL = tflite.TensorType.BOOL
+INT32, INT64 = tflite.TensorType.INT32, tflite.TensorType.INT64
 INT8, INT4, STRING = tflite.TensorType.INT8, tflite.TensorType.INT4, tflite.TensorType.STRING
 
 
@@ -55,6 +57,40 @@ class TfliteToNetwork(unittest.TestCase):
             model(values, [(ABS, [0], [1]), (ABS, [1, 3], [2])], [0, 3], [2]),
             ["network tiny", "tensor 0 3 int8 3 x", "tensor 1 2 int4 3 y", "tensor 2 4 float32 scalar z", "input 0", "output 2",
              "step 0 ABS 0 -> 1", "step 1 ABS 1 -> 2"])
+
+    def begins_of(self, code, given, shape, width=4, options=(), x=(4, 6)):
+        """Returns the first index of a slice of a tensor x, or an empty string. `given` are the other inputs."""
+        lists = [Value(f"list {i}", [len(each)], {4: INT32, 8: INT64}[width],
+                       b"".join(number.to_bytes(width, "little", signed=True) for number in each))
+                 for i, each in enumerate(given)]
+        values = [Value("x", list(x)), Value("y", shape), *lists]
+        reads = [0, *range(2, len(values))]
+        status, text, errors = self.convert(model(values, [(code, reads, [1], *([options] if options else []))], [0], [1]))
+        self.assertEqual((status, errors), (0, ""))
+        return text.splitlines()[-1].partition(" from ")[2]
+
+    def test_slices(self):
+        self.assertEqual(self.begins_of(SLICE, [(1, 2), (2, -1)], [2, 4]), "1x2")
+        self.assertEqual(self.begins_of(SLICE, [(1, 2), (2, 4)], [2, 4], 8), "1x2")
+        self.assertEqual(self.begins_of(SLICE, [(3, 2), (2, 4)], [2, 4]), "")  # past the end of x
+        self.assertEqual(self.begins_of(SLICE, [(-1, 2), (1, 4)], [1, 4]), "")
+        self.assertEqual(self.begins_of(STRIDED, [(1, -2), (3, 6), (1, 1)], [2, 2], 4, [0, 0, 0, 0, 0]), "1x4")
+        self.assertEqual(self.begins_of(STRIDED, [(1, 2), (3, 6), (1, 1)], [2, 4], 4, [0, 0, 0, 0, 0]), "1x2")
+        self.assertEqual(self.begins_of(STRIDED, [(1, 2), (3, 6), (1, 1)], [2, 6], 4, [0b10, 0, 0, 0, 0]), "1x0")
+        self.assertEqual(self.begins_of(STRIDED, [(1, 2), (3, 6), (1, 2)], [2, 2], 4, [0, 0, 0, 0, 0]), "")
+        self.assertEqual(self.begins_of(STRIDED, [(1, 2), (3, 6), (1, 1)], [2, 4]), "")  # without options
+        self.assertEqual(self.begins_of(STRIDED, [(1, 2), (2, 6), (1, 1)], [4], 4, [0, 0, 0, 0, 0b01]), "")
+        self.assertEqual(self.begins_of(STRIDED, [(2,), (6,), (1,)], [4, 4], 4, [0, 0, 0b10, 0, 0]), "")
+
+    def test_slices_at_indexes_that_are_computed(self):
+        values = [Value("x", [4, 6]), Value("at", [2], INT32), Value("y", [2, 4]),
+                  Value("sizes", [2], INT32, (2).to_bytes(4, "little") + (4).to_bytes(4, "little"))]
+        _, text, _ = self.convert(model(values, [(SLICE, [0, 1, 3], [2])], [0, 1], [2]))
+        self.assertEqual(text.splitlines()[-1], "step 0 SLICE 0 1 -> 2")
+        # A slice of a constant has no tensor in the arena.
+        constant = [Value("x", [2], data=bytes(8)), Value("y", [1]), *(Value(name, [1], INT32, bytes(4)) for name in "bs")]
+        _, text, _ = self.convert(model(constant, [(SLICE, [0, 2, 3], [1])], [], [1]))
+        self.assertEqual(text.splitlines()[-1], "step 0 SLICE -> 0")
 
     def test_a_loop(self):
         # The condition and the body have their own tensors, which live between the two steps of WHILE.

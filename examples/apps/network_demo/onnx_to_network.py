@@ -24,11 +24,11 @@ not have it.
 
 The operators of If, Loop and Scan become steps too:
 
-    If      reads the condition                 next THEN ELSE     Loop    reads the initial values, writes the variables
-    THEN    …                                                      …       the operators of the body
-            writes the outputs                  next END           Loop    reads the results, writes the variables
-    ELSE    …                                                              next BODY END
-    END
+    If      reads the condition                 next THEN ELSE     Identity   an initial value -> its variable
+    THEN    …                                                      Loop       writes the iteration     next BODY END
+            writes the outputs                  next END           BODY       …
+    ELSE    …                                                      Loop       reads the condition, adds rows
+    END                                                            Identity   a result -> its variable next BODY END
 
 The network file does not contain:
   * weights, which are not in the arena: initializers, and values computed from constants alone, even if they are
@@ -515,8 +515,10 @@ class Converter:
                 scope.ids[name] = states[-1]
         stacked = [self.add_tensor(scope, name) if name in scope.needed else None for name in node.output[len(results):]]
         stacks = self.tensors_of(stacked)
-        reads = self.tensors_of(self.id_of(scope, name, f"the operator {kind}") for name in initial)
-        self.steps.append(Step(kind, [*controls, *reads], [*counters, *states, *stacks], []))
+        sources = [self.id_of(scope, name, f"the operator {kind}") for name in initial]
+        self.copy(sources, states)
+        constant = [state for source, state in zip(sources, states) if source is None]
+        self.steps.append(Step(kind, controls, [*counters, *constant, *stacks], []))
         begin = self.steps[-1]
         start = len(self.steps)
         cuts = [self.add_tensor(body, value.name) for value in slices if value.name in body.needed]
@@ -526,13 +528,26 @@ class Converter:
             if self.may_overwrite(body, value.name, result.name):
                 body.given[result.name] = state
         self.add_nodes(body)
-        read = [value.name for value in (*conditions, *results)]
+        read = [value.name for value in conditions]
         read += [row.name for row, id in zip(rows, stacked) if id is not None]
         ids = self.tensors_of(self.id_of(body, name, f"the operator {kind}") for name in read)
-        after = len(self.steps) + 1
+        # A variable that gets a constant or the value of another variable changes together with the others.
+        sources = [self.id_of(body, result.name, f"the operator {kind}") for result in results]
+        moved = [(source, state) for source, state in zip(sources, states)
+                 if source != state and (source is None or source in states)]
+        ids += self.tensors_of(source for source, _ in moved)
         self.steps.append(Step(kind, list(dict.fromkeys([*controls, *counters, *ids, *stacks])),
-                               [*counters, *states, *stacks], [start, after]))
+                               [*counters, *(state for _, state in moved), *stacks]))
+        self.copy([None if source in states else source for source in sources], states)
+        after = len(self.steps)
+        self.steps[-1] = self.steps[-1]._replace(next=[start, after])
         begin.next.extend([start, after])
+
+    def copy(self, sources, states):
+        """Adds a step for each variable of a loop that gets the value of a tensor."""
+        for source, state in zip(sources, states):
+            if source is not None:
+                self.steps.append(Step("Identity", [source], [state]))
 
     def may_overwrite(self, body, variable, result):
         """Returns whether the node that writes the result and the nodes after it do not read the variable."""

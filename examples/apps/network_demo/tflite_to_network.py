@@ -62,6 +62,7 @@ class Step(NamedTuple):
     operator: str
     reads: List[int]  # indexes in the model
     writes: List[int]
+    begin: List[int] = ()  # of a slice: the index of its first element in the first tensor that it reads
 
 
 class Graph(NamedTuple):
@@ -101,9 +102,13 @@ def calls_of(number, operator):
     return [(part.lower(), getattr(options, part + "SubgraphIndex")()) for part in parts]
 
 
+def shape_of(tensor):
+    return [tensor.Shape(i) for i in range(tensor.ShapeLength())]
+
+
 def tensor_of(tensor, index):
     name = (tensor.Name() or b"").decode(errors="replace") or f"tensor_{index}"
-    shape = [tensor.Shape(i) for i in range(tensor.ShapeLength())]
+    shape = shape_of(tensor)
     if tensor.Type() not in ELEMENT_BITS:
         raise Refused(f"the tensor '{name}' is of type {NAMES.get(tensor.Type(), tensor.Type())}, which has no fixed size.")
     if any(extent < 0 for extent in shape):
@@ -115,6 +120,41 @@ def tensor_of(tensor, index):
 def is_constant(model, tensor):
     buffer = model.Buffers(tensor.Buffer())
     return buffer.DataLength() != 0 or buffer.Offset() > 1  # 1: a placeholder of the converter
+
+
+def integers_of(model, tensor):
+    """Returns the elements of a constant tensor; None if they are not integers inside the model."""
+    buffer = model.Buffers(tensor.Buffer())
+    width = {tflite.TensorType.INT32: 4, tflite.TensorType.INT64: 8}.get(tensor.Type())
+    if width is None or buffer.DataLength() == 0:
+        return None
+    data = bytes(buffer.Data(i) for i in range(buffer.DataLength()))
+    return [int.from_bytes(data[i:i + width], "little", signed=True) for i in range(0, len(data), width)]
+
+
+def begin_of(model, operator, code, tensors):
+    """Returns the index of the first element of a slice; empty if its indexes are not constants, a step is not 1, or the
+    slice has fewer dimensions than its tensor. `tensors` are those of the operator's subgraph."""
+    if code not in (tflite.BuiltinOperator.SLICE, tflite.BuiltinOperator.STRIDED_SLICE):
+        return []
+    indexes = [operator.Inputs(i) for i in range(operator.InputsLength())] + [operator.Outputs(0)]
+    whole, *given, part = (tensors(index) for index in indexes)
+    extents, wanted = shape_of(whole), shape_of(part)
+    values = [integers_of(model, tensor) for tensor in given]
+    if any(value is None or len(value) != len(extents) for value in values) or len(wanted) != len(extents):
+        return []
+    begins = values[0]
+    if code == tflite.BuiltinOperator.STRIDED_SLICE:
+        if operator.BuiltinOptions() is None:
+            return []
+        options = tflite.StridedSliceOptions()
+        options.Init(operator.BuiltinOptions().Bytes, operator.BuiltinOptions().Pos)
+        if options.EllipsisMask() or options.NewAxisMask() or options.ShrinkAxisMask() or set(values[2]) - {1}:
+            return []
+        begins = [begin + extent if begin < 0 else begin for begin, extent in zip(begins, extents)]
+        begins = [0 if options.BeginMask() >> axis & 1 else begin for axis, begin in enumerate(begins)]
+    inside = all(0 <= begin <= extent - size for begin, extent, size in zip(begins, extents, wanted))
+    return begins if inside else []
 
 
 class Program:
@@ -147,7 +187,8 @@ class Program:
             code, name = code_of(self.model, operator)
             reads = indexes(operator.InputsLength(), operator.Inputs)
             writes = indexes(operator.OutputsLength(), operator.Outputs)
-            self.steps.append(Step(name, reads, writes))
+            begin = begin_of(self.model, operator, code, subgraph.Tensors)
+            self.steps.append(Step(name, reads, writes, begin))
             if calls := calls_of(code, operator):
                 for part, called in calls:
                     self.add(called, f"{name}.{part}")
@@ -196,7 +237,8 @@ def graph_of(data):
     kept = {tensor.index for tensor in placed}
     refuse_unwritten(program, kept)
     return Graph(placed, [i for i in program.inputs if i in kept], [i for i in program.outputs if i in kept],
-                 [Step(step.operator, [i for i in step.reads if i in kept], [i for i in step.writes if i in kept])
+                 [Step(step.operator, [i for i in step.reads if i in kept], [i for i in step.writes if i in kept],
+                       step.begin if kept.issuperset((*step.reads[:1], *step.writes)) else [])
                   for step in program.steps], program.starts[-1], program.left_out())
 
 
@@ -214,7 +256,8 @@ def text_of(graph, name, source):
     lines += [f"input {ids[index]}" for index in graph.inputs] + [f"output {ids[index]}" for index in graph.outputs]
     for number, step in enumerate(graph.steps):
         reads, writes = ([ids[index] for index in indexes] for indexes in (step.reads, step.writes))
-        lines.append(" ".join(map(str, ["step", number, one_word(step.operator), *reads, "->", *writes])))
+        begin = ["from", "x".join(map(str, step.begin))] if step.begin else []
+        lines.append(" ".join(map(str, ["step", number, one_word(step.operator), *reads, "->", *writes, *begin])))
     return "\n".join(lines) + "\n"
 
 

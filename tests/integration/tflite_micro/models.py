@@ -62,24 +62,27 @@ def tensor(builder, value, number):
     return tflite.TensorEnd(builder)
 
 
-def options_of(builder, kind, called):
-    """Writes the options of IF, WHILE or CALL_ONCE: the numbers of the subgraphs that it calls."""
-    parts = {"If": ["Then", "Else"], "While": ["Cond", "Body"], "CallOnce": ["Init"]}[kind]
+FIELDS = {"If": ["ThenSubgraphIndex", "ElseSubgraphIndex"], "While": ["CondSubgraphIndex", "BodySubgraphIndex"],
+          "CallOnce": ["InitSubgraphIndex"],
+          "StridedSlice": ["BeginMask", "EndMask", "EllipsisMask", "NewAxisMask", "ShrinkAxisMask"]}
+KINDS = {tflite.BuiltinOperator.IF: "If", tflite.BuiltinOperator.WHILE: "While", tflite.BuiltinOperator.CALL_ONCE: "CallOnce",
+         tflite.BuiltinOperator.STRIDED_SLICE: "StridedSlice"}
+
+
+def options_of(builder, kind, numbers):
+    """Writes the options of an operator: the subgraphs that it calls, or the masks of a slice."""
     getattr(tflite, f"{kind}OptionsStart")(builder)
-    for part, number in zip(parts, called):
-        getattr(tflite, f"{kind}OptionsAdd{part}SubgraphIndex")(builder, number)
+    for field, number in zip(FIELDS[kind], numbers):
+        getattr(tflite, f"{kind}OptionsAdd{field}")(builder, number)
     return getattr(tflite, f"{kind}OptionsEnd")(builder)
 
 
-KINDS = {tflite.BuiltinOperator.IF: "If", tflite.BuiltinOperator.WHILE: "While", tflite.BuiltinOperator.CALL_ONCE: "CallOnce"}
-
-
-def operator(builder, index, code, reads, writes, called=()):
+def operator(builder, index, code, reads, writes, numbers=()):
     reads = integers(builder, tflite.OperatorStartInputsVector, reads)
     writes = integers(builder, tflite.OperatorStartOutputsVector, writes)
-    options = options_of(builder, KINDS[code], called) if called else None
+    options = options_of(builder, KINDS[code], numbers) if numbers else None
     tflite.OperatorStart(builder)
-    if called:
+    if numbers:
         tflite.OperatorAddBuiltinOptionsType(builder, getattr(tflite.BuiltinOptions, f"{KINDS[code]}Options"))
         tflite.OperatorAddBuiltinOptions(builder, options)
     tflite.OperatorAddOpcodeIndex(builder, index)
@@ -115,7 +118,7 @@ def subgraph(builder, codes, values, steps, inputs, outputs, name=""):
 
 
 def model(values, steps, inputs, outputs, metadata=(), others=()):
-    """Returns a model. steps: an operator's number, its inputs, its outputs, and the subgraphs that it calls. metadata:
+    """Returns a model. steps: an operator's number, its inputs, its outputs, and its options. metadata:
     names and contents. others: values, steps, inputs, outputs and name of each further subgraph, without constants."""
     builder = flatbuffers.Builder(1024)
     graphs = [(values, steps, inputs, outputs), *others]
