@@ -6,6 +6,7 @@
 For small tables, an enumeration of all plans decides which claims are true. Each kind of change makes a certificate wrong.
 """
 
+import collections
 import copy
 import itertools
 import json
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -85,10 +87,52 @@ class Certificates(unittest.TestCase):
                     self.assertEqual(data["memories"][0]["peak"], least, rows)
                 if data["status"] == "infeasible":
                     self.assertLess(data["memories"][0]["capacity"], least, rows)
-                if data["status"] in counts and proved:
+                self.assertTrue(proved, rows)
+                if data["status"] in counts:
                     counts[data["status"]] += 1
                 self.assertEqual(sentences[0], "the plan is correct")
         self.assertGreater(min(counts.values()), 20, counts)
+
+    def random_problem(self, dice):
+        """Returns a certificate of a small memory, without a plan."""
+        count, height = dice.randint(1, 4), dice.randint(4, 9)
+        pairs = [(i, j) for i in range(count) for j in range(i)]
+
+        def live():
+            begin = dice.randint(0, 4)
+            return [[begin, begin + dice.randint(1, 2)], *([[begin + 3, begin + 4]] if dice.random() < 0.3 else [])]
+
+        return {"certificate": 1, "status": "infeasible",
+                "memories": [{"name": "m", "capacity": height, "peak": height, "section": {"step": 0, "buffers": []},
+                              "reserved": [[dice.randint(0, height), dice.randint(0, 2)]] if dice.random() < 0.3 else []}],
+                "buffers": [{"name": f"b{i}", "size": dice.randint(0, 5), "align": dice.choice([1, 1, 2, 4]), "lives": live(),
+                             "memory": 0, "offset": 0} for i in range(count)],
+                "fixed": [[i, dice.randint(0, height)] for i in range(count) if dice.random() < 0.15],
+                "together": [list(pair) for pair in pairs if dice.random() < 0.1],
+                "apart": [list(pair) for pair in pairs if dice.random() < 0.1]}
+
+    def test_searches_agree_with_all_offsets(self):
+        dice = random.Random(7)
+        counts = collections.Counter()
+        for _ in range(1500):
+            data = self.random_problem(dice)
+            certificate = check_certificate.Certificate(data)
+            height, exists = data["memories"][0]["capacity"], False
+            for offsets in itertools.product(range(height + 1), repeat=len(data["buffers"])):
+                for buffer, offset in zip(data["buffers"], offsets):
+                    buffer["offset"] = offset
+                try:
+                    certificate.check_plan()
+                    exists = True
+                    break
+                except check_certificate.Wrong:
+                    pass
+            bound = certificate.proved_bound(0)
+            self.assertLessEqual(not exists or bound, height, data)
+            found = bound <= height and check_certificate.Search(certificate, 0, height).finds_plan()
+            self.assertEqual(found, exists, data)
+            counts[exists, bound <= height] += 1
+        self.assertGreater(counts[False, True], 50, counts)
 
     def test_networks_are_proved(self):
         for network in sorted(NETWORKS.glob("*.network")):
@@ -134,10 +178,32 @@ class Certificates(unittest.TestCase):
                 self.assertEqual(status, 1, text)
                 self.assertIn(sentence, text)
 
-        # A claim without a proof is not wrong, but is not accepted either.
+        # A claim that the section does not prove is searched.
         status, text = changed(lambda b, m, d: m["section"].update(buffers=[]))
-        self.assertEqual(status, 3, text)
-        self.assertIn("optimal: not proved", text)
+        self.assertEqual(status, 0, text)
+        self.assertIn("optimal: proved by a search", text)
+        higher = {i: buffer["offset"] + 512 for i, buffer in enumerate(good["buffers"])}
+        status, text = changed(lambda b, m, d: [m.update(peak=m["peak"] + 512),
+                                                *(b[i].update(offset=offset) for i, offset in higher.items())])
+        self.assertEqual(status, 1, text)
+        self.assertIn("optimal: another plan needs fewer bytes", text)
+
+    def test_a_search_that_is_too_long(self):
+        # The graph of Groetzsch: no three of its vertices are neighbors of each other, and it needs four colors.
+        ring = [(i, (i + 1) % 5) for i in range(5)]
+        apart = [*ring, *((i + 5, j) for i, j in ring), *((j + 5, i) for i, j in ring), *((i + 5, 10) for i in range(5))]
+        data = {"certificate": 1, "status": "infeasible", "fixed": [], "together": [], "apart": apart,
+                "memories": [{"name": "m", "capacity": 3, "peak": 4, "reserved": [], "section": {"step": 0, "buffers": [0]}}],
+                "buffers": [{"name": f"b{i}", "size": 1, "align": 1, "lives": [[i, i + 1]], "memory": 0, "offset": offset}
+                            for i, offset in enumerate([0, 1, 0, 1, 2, 0, 1, 0, 1, 2, 3])]}
+        for limit, word in ((120, "too long"), (500, "too long"), (100_000, "proved by a search")):  # 121 pairs
+            with unittest.mock.patch.object(check_certificate.Search, "LIMIT", limit):
+                sentences, proved = check_certificate.Certificate(data).check()
+            self.assertIn(word, sentences[-1])
+            self.assertEqual(proved, word != "too long")
+        data["memories"][0]["capacity"] = 4
+        with self.assertRaisesRegex(check_certificate.Wrong, "infeasible: another plan needs fewer bytes"):
+            check_certificate.Certificate(data).check()
 
     def test_plans_without_certificates(self):
         for options in (["--pages", "4"], ["--memory", "a:5", "--memory", "b:99"]):
