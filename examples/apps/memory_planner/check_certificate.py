@@ -2,8 +2,8 @@
 """Checks a certificate of ./dev plan: check_certificate.py CERTIFICATE [TABLE]
 
 Shares no code with the planner. Verifies the places of the plan, and computes the bound of each section anew. If a section
-does not prove a claim, it searches a lower plan, or one that fits, until there is none. With the TABLE that was planned
-(columns id, lower, upper, size), also verifies that the certificate has its buffers.
+does not prove a claim, it tries all lower plans, or all that fit. With the TABLE that was planned (columns id, lower, upper,
+size), it also verifies that the certificate has its buffers.
 
 Exit status: 0 if each claim is proved; 1 if the certificate is wrong; 3 if the plan is correct and the search for a better one
 is too long.
