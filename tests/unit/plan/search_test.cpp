@@ -166,7 +166,7 @@ small_problem random_problem(std::mt19937& dice, unsigned with) {
     if ((with & with_fixed) != 0)
         for (unsigned k = throw_dice(3); k > 0; --k) problem.fixed.push_back({any(), throw_dice(6)});
     if ((with & with_pairs) != 0)
-        for (unsigned k = throw_dice(3); k > 0; --k) {
+        for (unsigned k = throw_dice(9); k > 0; --k) {
             const std::size_t a = any(), b = any();
             if (a != b) problem.apart.push_back({a, b});
         }
@@ -307,6 +307,19 @@ TEST_CASE("search: buffers without bytes or lifetimes get an offset and block no
     CHECK(find({.buffers = buffers, .apart = apart}, 7).result.answer == search_answer::found);
     CHECK(find({.buffers = buffers, .apart = apart}, 6).result.answer == search_answer::infeasible);
     CHECK(find({}, 0).result.answer == search_answer::found);
+}
+
+TEST_CASE("search: buffers that pairwise share no byte fit only a capacity of all their sizes, without any node") {
+    // Two of the buffers live at the same time, and all other pairs are apart. The first buffer is in no pair.
+    const std::array<plan_buffer, 5> buffers{{{9, {8, 9}}, {2, {6, 7}}, {3, {0, 2}}, {4, {1, 3}}, {5, {4, 5}}}};
+    const std::array<allot::plan_pair, 5> apart{{{1, 2}, {1, 3}, {1, 4}, {4, 2}, {4, 3}}};
+    const planned low = find({.buffers = buffers, .apart = apart}, 13),
+                  high = find({.buffers = buffers, .apart = apart}, 14);
+    CHECK(low.result.answer == search_answer::infeasible);
+    CHECK(low.result.nodes == 0);
+    CHECK(low.result.bound == 14);
+    CHECK(high.result.answer == search_answer::found);
+    CHECK(is_plan({.buffers = buffers, .apart = apart}, high.offsets, 14));
 }
 
 TEST_CASE("search: the lifetimes of a buffer may be in any order") {

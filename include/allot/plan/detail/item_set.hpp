@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// item_set: a view of a row of bits, one for each item.
+// item_set: a view of a row of bits, one for each item. `item_rows` is a table of such rows.
 //
 //     first = 1        bits[0]   bits[1]          The row is cut to the elements that contain items. `first` is the
 //         0 0 0 0 │ 0 1 1 0 │ 1 0 0 0 │ 0 0 0 0   position of the first of them in the whole row.
 //
-// Complexity: `contains` is O(1). `any` and `each` are O(elements of the view + items found). Memory: 24 bytes. Thread
-// safety: concurrent readers are safe.
+// Complexity: `contains` is O(1). `any` and `each` are O(elements of the view + items found). Memory: 24 bytes, and for a
+// table one bit for each item of a row and 8 bytes a row. Thread safety: concurrent readers are safe.
 #pragma once
 
 #include <bit>
@@ -41,6 +41,34 @@ struct item_set {
     template <class Visit>
     constexpr void each(std::span<const std::uint64_t> among, Visit visit) const noexcept {
         (void)any(among, [&](std::uint32_t item) { return visit(item), false; });
+    }
+};
+
+/// A table of rows of bits. The elements that are not 0 of each row are known.
+struct item_rows {
+    std::span<std::uint64_t> bits;     ///< `width` elements for each row
+    std::span<std::uint32_t> windows;  ///< first element that is not 0, and the one after the last; of each row
+    std::size_t width = 0;             ///< elements of a row
+
+    /// Returns all elements of a row.
+    [[nodiscard]] constexpr std::span<std::uint64_t> row(std::size_t at) const noexcept {
+        return bits.subspan(at * width, width);
+    }
+    /// Returns the items of a row.
+    [[nodiscard]] constexpr item_set set(std::size_t at) const noexcept {
+        const std::uint32_t begin = windows[2 * at], end = windows[2 * at + 1];
+        return {row(at).subspan(begin, end - begin), begin};
+    }
+    /// Adds an item to a row. Afterwards `find_window` is needed.
+    constexpr void add(std::size_t at, std::size_t item) const noexcept {
+        bits[at * width + item / 64] |= std::uint64_t{1} << (item % 64);
+    }
+    constexpr void find_window(std::size_t at) const noexcept {
+        std::size_t begin = 0, end = width;
+        while (begin < end && row(at)[begin] == 0) ++begin;
+        while (begin < end && row(at)[end - 1] == 0) --end;
+        windows[2 * at] = static_cast<std::uint32_t>(begin);
+        windows[2 * at + 1] = static_cast<std::uint32_t>(end);
     }
 };
 

@@ -6,9 +6,10 @@
 //        │      │      │            they cross a common section. The sizes that cross a section add up to its total:
 //        s0     s1     s2           no plan is lower.
 //
-// Each pair that is apart crosses an additional section after all sections of time. A single rule then covers the
-// problem: two buffers that cross a common section share no byte. A buffer may have different sizes in different
-// sections (`plan_sizes`). The rule then holds for their sizes in the common sections.
+// Pairs that are apart cross additional sections after all sections of time. A single rule then covers the problem: two
+// buffers that cross a common section share no byte. A buffer may have different sizes in different sections
+// (`plan_sizes`). The rule then holds for their sizes in the common sections, and each pair has a section of its own.
+// Otherwise `clique_cover` joins the pairs, because a section of several buffers has a higher total.
 //
 // Buffers without bytes and buffers that never live cross no section. The others are called items and are numbered in
 // the order of their first sections. The items that begin between two sections are therefore a range, and sets of items
@@ -23,7 +24,7 @@
 // of which (buffers + sections) × buffers bits for sets. Thread safety: concurrent readers are safe after construction.
 #pragma once
 
-#include <allot/plan/detail/item_set.hpp>
+#include <allot/plan/detail/clique_cover.hpp>
 #include <allot/plan/detail/sizes.hpp>
 #include <allot/plan/workspace.hpp>
 
@@ -72,8 +73,10 @@ public:
         take_arrays(section_counts::of(problem), workspace);
         find_sections(problem, sizes);
         order_items(problem, sizes);
-        find_spans(problem, sizes);
+        sized_ = !sizes.lives.empty() || !sizes.apart.empty();
+        find_spans([&](auto visit) { each_span(problem, sizes, visit); });
         find_members();
+        join_pairs(problem, sizes);
     }
 
     /// Number of buffers.
@@ -126,9 +129,11 @@ public:
     /// Returns the sum of the sizes that cross a section, saturated at 2^64 − 1.
     [[nodiscard]] constexpr std::uint64_t total(std::size_t section) const noexcept { return total_[section]; }
     /// Returns the items that cross a section.
-    [[nodiscard]] constexpr item_set members(std::size_t section) const noexcept { return set(buffers() + section); }
+    [[nodiscard]] constexpr item_set members(std::size_t section) const noexcept {
+        return rows_.set(buffers() + section);
+    }
     /// Returns the items that cross a common section with an item.
-    [[nodiscard]] constexpr item_set neighbours(std::size_t item) const noexcept { return set(item); }
+    [[nodiscard]] constexpr item_set neighbours(std::size_t item) const noexcept { return rows_.set(item); }
 
     /// Returns whether `test` is true for each section of an item. Stops at the first section for which it is false.
     template <class Test>
@@ -169,28 +174,22 @@ private:
     }
 
     constexpr void take_arrays(section_counts counts, plan_workspace& workspace) noexcept {
-        row_ = counts.row();
-        size_ = cut(workspace.u64, counts.buffers);
-        align_ = cut(workspace.u64, counts.buffers);
-        fixed_ = cut(workspace.u64, counts.buffers);
-        length_ = cut(workspace.u64, counts.buffers);
-        earliest_ = cut(workspace.u64, counts.buffers);
+        rows_.width = counts.row();
+        for (auto* array : {&size_, &align_, &fixed_, &length_, &earliest_})
+            *array = cut(workspace.u64, counts.buffers);
         steps_ = cut(workspace.u64, 2 * counts.lifetimes);
         times_ = steps_.first(counts.lifetimes);
         spans_ = cut(workspace.u64, counts.lifetimes + 2 * counts.pairs);
         span_size_ = cut(workspace.u64, counts.lifetimes + 2 * counts.pairs);
         total_ = cut(workspace.u64, counts.sections());
-        bits_ = cut(workspace.u64, (counts.buffers + counts.sections()) * row_);
-        buffer_ = cut(workspace.u32, counts.buffers);
-        item_ = cut(workspace.u32, counts.buffers);
+        rows_.bits = cut(workspace.u64, (counts.buffers + counts.sections()) * rows_.width);
+        for (auto* array : {&buffer_, &item_, &first_, &last_}) *array = cut(workspace.u32, counts.buffers);
         twin_ = item_;
-        first_ = cut(workspace.u32, counts.buffers);
-        last_ = cut(workspace.u32, counts.buffers);
         span_begin_ = cut(workspace.u32, counts.buffers + 1);
         first_item_ = cut(workspace.u32, counts.sections() + 1);
-        window_ = cut(workspace.u32, 2 * (counts.buffers + counts.sections()));
-        for (const auto zeroed : {length_, total_, bits_}) std::fill(zeroed.begin(), zeroed.end(), std::uint64_t{0});
-        std::fill(span_begin_.begin(), span_begin_.end(), index{0});
+        rows_.windows = cut(workspace.u32, 2 * (counts.buffers + counts.sections()));
+        for (const auto zeroed : {length_, total_, rows_.bits})
+            std::fill(zeroed.begin(), zeroed.end(), std::uint64_t{0});
     }
 
     /// Calls `visit(buffer, lifetime, size)` for every lifetime that is not empty and has bytes.
@@ -233,9 +232,9 @@ private:
         each_pair(problem, sizes, [&](std::size_t) { ++sections_; });
     }
 
-    /// Calls `visit(buffer, span, size)` for every lifetime and for both buffers of each pair.
+    /// Calls `visit(buffer, span, size)` for every lifetime.
     template <class Visit>
-    constexpr void each_span(const plan_problem& problem, const plan_sizes& sizes, Visit visit) const noexcept {
+    constexpr void each_time_span(const plan_problem& problem, const plan_sizes& sizes, Visit visit) const noexcept {
         const auto section = [&](std::int64_t time) {
             const auto last = at(times_, time_sections_);
             return static_cast<std::uint64_t>(std::lower_bound(times_.begin(), last, step(time)) - times_.begin());
@@ -243,6 +242,11 @@ private:
         each_lifetime(problem, sizes, [&](std::size_t buffer, lifetime live, std::uint64_t size) {
             visit(buffer, span_of(section(live.from), section(live.until)), size);
         });
+    }
+    /// Calls `visit(buffer, span, size)` for every lifetime and for both buffers of each pair.
+    template <class Visit>
+    constexpr void each_span(const plan_problem& problem, const plan_sizes& sizes, Visit visit) const noexcept {
+        each_time_span(problem, sizes, visit);
         std::uint64_t own = time_sections_;
         each_pair(problem, sizes, [&](std::size_t pair) {
             const std::uint64_t span = span_of(own, own + 1);
@@ -280,12 +284,13 @@ private:
         });
     }
 
-    constexpr void find_spans(const plan_problem& problem, const plan_sizes& sizes) noexcept {
-        sized_ = !sizes.lives.empty() || !sizes.apart.empty();
-        each_span(problem, sizes,
-                  [&](std::size_t buffer, std::uint64_t, std::uint64_t) { ++span_begin_[item_[buffer]]; });
+    /// `each(visit)` calls `visit(buffer, span, size)` for every span.
+    template <class Each>
+    constexpr void find_spans(Each each) noexcept {
+        std::fill(span_begin_.begin(), span_begin_.end(), index{0});
+        each([&](std::size_t buffer, std::uint64_t, std::uint64_t) { ++span_begin_[item_[buffer]]; });
         for (std::size_t i = 0; i < buffers(); ++i) span_begin_[i + 1] += span_begin_[i];
-        each_span(problem, sizes, [&](std::size_t buffer, std::uint64_t span, std::uint64_t size) {
+        each([&](std::size_t buffer, std::uint64_t span, std::uint64_t size) {
             const index k = --span_begin_[item_[buffer]];
             spans_[k] = span;
             span_size_[k] = size;
@@ -341,40 +346,50 @@ private:
     }
 
     constexpr void find_members() noexcept {
-        const auto add = [&](std::size_t row, std::size_t item) {
-            bits_[row * row_ + item / 64] |= std::uint64_t{1} << (item % 64);
-        };
         for (index i = 0; i < items_; ++i)
             each_size(i, [&](index s, std::uint64_t size) {
-                add(buffers() + s, i);
-                if (!checked_add(total_[s], size, total_[s])) total_[s] = std::numeric_limits<std::uint64_t>::max();
+                rows_.add(buffers() + s, i);
+                add_total(s, size);
             });
-        for (index s = 0; s < sections_; ++s) find_window(buffers() + s);
+        for (index s = 0; s < sections_; ++s) rows_.find_window(buffers() + s);
         // Two items that cross a common section both cross the section at which the later span begins.
         for (index i = 0; i < items_; ++i)
-            for (index k = span_begin_[i]; k < span_begin_[i + 1]; ++k) {
-                members(from(spans_[k])).each(bits_.subspan((buffers() + from(spans_[k])) * row_, row_), [&](index j) {
-                    if (j != i) add(i, j), add(j, i);
+            for (index k = span_begin_[i]; k < span_begin_[i + 1]; ++k)
+                each_member(from(spans_[k]), [&](index j) {
+                    if (j != i) rows_.add(i, j), rows_.add(j, i);
                 });
-            }
-        for (index i = 0; i < items_; ++i) find_window(i);
+        for (index i = 0; i < items_; ++i) rows_.find_window(i);
     }
-    constexpr void find_window(std::size_t row) noexcept {
-        std::size_t begin = 0, end = row_;
-        while (begin < end && bits_[row * row_ + begin] == 0) ++begin;
-        while (begin < end && bits_[row * row_ + end - 1] == 0) --end;
-        window_[2 * row] = static_cast<index>(begin);
-        window_[2 * row + 1] = static_cast<index>(end);
+    /// Replaces the sections of pairs by sections of more buffers. The neighbors of all items stay the same, and the
+    /// order of items too, because each one has a section of time.
+    constexpr void join_pairs(const plan_problem& problem, const plan_sizes& sizes) noexcept {
+        const index pairs = sections_ - time_sections_;
+        if (sized_ || pairs == 0 || pairs > clique_cover<>::most_pairs || first_[items_ - 1] >= time_sections_) return;
+        clique_cover<> cover{rows_, size_, earliest_};
+        sections_ = time_sections_ + static_cast<index>(cover.join(buffers() + time_sections_, buffers() + sections_));
+        for (index i = 0; i < items_; ++i) item_[buffer_[i]] = i;  // `find_spans` replaces it by twins
+        find_spans([&](auto visit) {
+            each_time_span(problem, sizes, visit);
+            for (index s = time_sections_; s < sections_; ++s)
+                each_member(s, [&](index i) { visit(buffer_[i], span_of(s, s + 1), size_[i]); });
+        });
+        for (index s = time_sections_; s < sections_; ++s) {
+            total_[s] = 0;
+            each_member(s, [&](index i) { add_total(s, size_[i]); });
+        }
     }
-    [[nodiscard]] constexpr item_set set(std::size_t row) const noexcept {
-        const index begin = window_[2 * row], end = window_[2 * row + 1];
-        return {bits_.subspan(row * row_ + begin, end - begin), begin};
+    template <class Visit>
+    constexpr void each_member(std::size_t section, Visit visit) const noexcept {
+        members(section).each(rows_.row(buffers() + section), visit);
+    }
+    constexpr void add_total(std::size_t section, std::uint64_t size) noexcept {
+        if (!checked_add(total_[section], size, total_[section]))
+            total_[section] = std::numeric_limits<std::uint64_t>::max();
     }
 
-    std::span<std::uint64_t> size_, align_, fixed_, length_, earliest_, steps_, times_, spans_, span_size_, total_,
-        bits_;
-    std::span<index> buffer_, item_, twin_, first_, last_, span_begin_, first_item_, window_;
-    std::size_t row_ = 0;  // elements of a set
+    std::span<std::uint64_t> size_, align_, fixed_, length_, earliest_, steps_, times_, spans_, span_size_, total_;
+    std::span<index> buffer_, item_, twin_, first_, last_, span_begin_, first_item_;
+    item_rows rows_{};  // neighbors of each item, then members of each section
     index items_ = 0, sections_ = 0, time_sections_ = 0;
     bool contradictory_ = false, sized_ = false;
 };
