@@ -10,8 +10,8 @@
 // together count at most two for each pair, so that they need no more memory than the pairs. A set that would exceed
 // this keeps the items of the pairs that it replaces.
 //
-// Complexity: O(pairs × (pairs + items² × elements of a row)), at most `most_pairs` of them. Memory: two rows of the
-// caller. Thread safety: none.
+// Complexity: O(pairs × (pairs + items² × elements of a row)), at most `most_visits`, and O(rows) in any case. Memory:
+// two rows of the caller. Thread safety: none.
 #pragma once
 
 #include <allot/plan/detail/item_set.hpp>
@@ -29,8 +29,9 @@ class clique_cover {
     using index = std::uint32_t;
 
 public:
-    /// Larger numbers of pairs take too long.
-    static constexpr std::size_t most_pairs = 8192;
+    /// Largest number of visits of rows and of their elements, about ten milliseconds. Afterwards no set grows, and the
+    /// remaining pairs stay pairs.
+    static constexpr std::size_t most_visits = std::size_t{1} << 21;
 
     /// Row i of `rows` has the items that share no byte with item i. `size` has the size of each item. `scratch` has at
     /// least two rows.
@@ -45,21 +46,17 @@ public:
     /// other rows become empty.
     [[nodiscard]] constexpr std::size_t join(std::size_t begin, std::size_t end) noexcept {
         std::size_t made = 0, spare = 0;
-        for (std::size_t pair = begin; pair != end; ++pair) {
-            if (is_empty(pair)) continue;
-            grow(pair);
-            std::size_t replaced = 0;
-            each_inside(pair, end, [&](std::size_t) { ++replaced; });
-            if (count() > 2 * replaced + spare) {
-                std::fill(rest_.begin(), rest_.end(), std::uint64_t{0});
-                each_inside(pair, end, [&](std::size_t at) { add(rest_, at); });
-                std::copy(rest_.begin(), rest_.end(), clique_.begin());
+        for (std::size_t row = begin; row != end; ++row) {
+            if (rows_.set(row).bits.empty()) continue;
+            std::copy(rows_.row(row).begin(), rows_.row(row).end(), clique_.begin());
+            if (left_ == 0) {
+                clear(row);
+            } else {
+                grow(row);
+                const std::size_t pairs = take_pairs(row, end);
+                if (count() > 2 * pairs + spare) std::copy(rest_.begin(), rest_.end(), clique_.begin());
+                spare += 2 * pairs - count();
             }
-            spare += 2 * replaced - count();
-            each_inside(pair, end, [&](std::size_t at) {
-                std::fill(rows_.row(at).begin(), rows_.row(at).end(), std::uint64_t{0});
-                rows_.find_window(at);
-            });
             std::copy(clique_.begin(), clique_.end(), rows_.row(begin + made).begin());
             rows_.find_window(begin + made++);
         }
@@ -67,60 +64,68 @@ public:
     }
 
 private:
-    [[nodiscard]] constexpr bool is_empty(std::size_t row) const noexcept { return rows_.set(row).bits.empty(); }
-    [[nodiscard]] constexpr bool has(index item) const noexcept { return (clique_[item / 64] >> (item % 64) & 1) != 0; }
+    constexpr void spend(std::size_t visits) noexcept { left_ -= std::min(left_, visits); }
+    constexpr void clear(std::size_t row) const noexcept {
+        std::fill(rows_.row(row).begin(), rows_.row(row).end(), std::uint64_t{0});
+        rows_.find_window(row);
+    }
     [[nodiscard]] constexpr std::size_t count() const noexcept {
         std::size_t items = 0;
         for (const std::uint64_t bits : clique_) items += static_cast<std::size_t>(std::popcount(bits));
         return items;
     }
-    constexpr void add(std::span<std::uint64_t> to, std::size_t row) const noexcept {
-        for (std::size_t k = 0; k != rows_.width; ++k) to[k] |= rows_.row(row)[k];
-    }
 
-    /// Makes the set of a pair, with all items that can be added.
+    /// Adds all items that can be added to the set, which is a pair.
     constexpr void grow(std::size_t pair) noexcept {
-        std::copy(rows_.row(pair).begin(), rows_.row(pair).end(), clique_.begin());
         std::fill(rest_.begin(), rest_.end(), ~std::uint64_t{0});
         const auto keep_neighbors = [&](index item) {
             for (std::size_t k = 0; k != rows_.width; ++k) rest_[k] &= rows_.row(item)[k];
         };
         rows_.set(pair).each(clique_, keep_neighbors);
         const item_set all{rest_, 0};
-        for (bool grows = true; grows;) {
+        for (std::size_t most = 1; most != 0 && left_ != 0;) {
             index best = 0;
-            std::size_t most = 0;
-            grows = false;
+            most = 0;  // candidates that `best` leaves, and one
+            spend(rows_.width);
             all.each(rest_, [&](index item) {
-                std::size_t left = 1;
-                for (std::size_t k = 0; k != rows_.width; ++k)
-                    left += static_cast<std::size_t>(std::popcount(rest_[k] & rows_.row(item)[k]));
-                if (grows && (size_[item] < size_[best] || (size_[item] == size_[best] && left <= most))) return;
-                grows = true;
+                spend(1);
+                if (most != 0 && size_[item] < size_[best]) return;
+                const item_set near = rows_.set(item);
+                std::size_t leaves = 1;
+                for (std::size_t k = 0; k != near.bits.size(); ++k)
+                    leaves += static_cast<std::size_t>(std::popcount(near.bits[k] & rest_[near.first + k]));
+                spend(near.bits.size());
+                if (most != 0 && size_[item] == size_[best] && leaves <= most) return;
                 best = item;
-                most = left;
+                most = leaves;
             });
-            if (!grows) break;
+            if (most == 0) continue;
             clique_[best / 64] |= std::uint64_t{1} << (best % 64);
             keep_neighbors(best);
         }
     }
-    /// Calls `visit(row)` for each pair of [from, end) of which both items are in the set.
-    template <class Visit>
-    constexpr void each_inside(std::size_t from, std::size_t end, Visit visit) const noexcept {
+    /// Moves the items of each pair in the rows [from, end) that is in the set to `rest_`. Returns the number of pairs.
+    constexpr std::size_t take_pairs(std::size_t from, std::size_t end) noexcept {
+        std::size_t taken = 0;
+        std::fill(rest_.begin(), rest_.end(), std::uint64_t{0});
+        spend(end - from);
         for (std::size_t row = from; row != end; ++row) {
             const item_set pair = rows_.set(row);
-            if (pair.bits.empty()) continue;
-            const auto first = 64 * pair.first + static_cast<std::size_t>(std::countr_zero(pair.bits.front()));
-            const auto last =
-                64 * (pair.first + pair.bits.size()) - 1 - static_cast<std::size_t>(std::countl_zero(pair.bits.back()));
-            if (has(static_cast<index>(first)) && has(static_cast<index>(last))) visit(row);
+            bool is_inside = !pair.bits.empty();
+            for (std::size_t k = 0; k != pair.bits.size() && is_inside; ++k)
+                is_inside = (pair.bits[k] & ~clique_[pair.first + k]) == 0;
+            if (!is_inside) continue;
+            for (std::size_t k = 0; k != pair.bits.size(); ++k) rest_[pair.first + k] |= pair.bits[k];
+            clear(row);
+            ++taken;
         }
+        return taken;
     }
 
     item_rows rows_;
     std::span<const std::uint64_t> size_;
     std::span<std::uint64_t> clique_, rest_;  // one bit for each item: of the set; that can be added
+    std::size_t left_ = most_visits;
 };
 
 }  // namespace detail

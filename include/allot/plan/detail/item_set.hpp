@@ -4,8 +4,8 @@
 //     first = 1        bits[0]   bits[1]          The row is cut to the elements that contain items. `first` is the
 //         0 0 0 0 │ 0 1 1 0 │ 1 0 0 0 │ 0 0 0 0   position of the first of them in the whole row.
 //
-// Complexity: `contains` is O(1). `any` and `each` are O(elements of the view + items found). Memory: 24 bytes, and for a
-// table one bit for each item of a row and 8 bytes a row. Thread safety: concurrent readers are safe.
+// Complexity: `contains` is O(1). `any` and `each` are O(elements of the view + items found). Memory: 24 bytes. A table
+// has one bit for each item of a row, and 8 bytes a row. Thread safety: concurrent readers are safe.
 #pragma once
 
 #include <bit>

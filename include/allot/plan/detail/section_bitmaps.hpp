@@ -20,8 +20,9 @@
 // of `section_tree`, which needs O(n) bytes.
 //
 // Everything is in arrays that the caller provides; there is no heap allocation, and constant expressions may use it.
-// Complexity: O(n log n + pairs that live at once + sections crossed, summed over buffers). Memory: `section_counts`,
-// of which (buffers + sections) × buffers bits for sets. Thread safety: concurrent readers are safe after construction.
+// Complexity: O(n log n + pairs that live at once + sections crossed, summed over buffers), and that of `clique_cover`.
+// Memory: `section_counts`, of which (buffers + sections) × buffers bits for sets. Thread safety: concurrent readers are
+// safe after construction.
 #pragma once
 
 #include <allot/plan/detail/clique_cover.hpp>
@@ -363,8 +364,7 @@ private:
     /// Replaces the sections of pairs by sections of more buffers. The neighbors of all items stay the same, and the
     /// order of items too, because each one has a section of time.
     constexpr void join_pairs(const plan_problem& problem, const plan_sizes& sizes) noexcept {
-        const index pairs = sections_ - time_sections_;
-        if (sized_ || pairs == 0 || pairs > clique_cover<>::most_pairs || first_[items_ - 1] >= time_sections_) return;
+        if (sized_ || sections_ == time_sections_ || first_[items_ - 1] >= time_sections_) return;
         clique_cover<> cover{rows_, size_, earliest_};
         sections_ = time_sections_ + static_cast<index>(cover.join(buffers() + time_sections_, buffers() + sections_));
         for (index i = 0; i < items_; ++i) item_[buffer_[i]] = i;  // `find_spans` replaces it by twins
