@@ -83,8 +83,8 @@ private:
     static constexpr unsigned unknown = 0, small = 1, main = 2;
 
     [[nodiscard]] constexpr bool is_small_queue_full() const noexcept {
-        return queues_[main].count == 0 ||
-               std::uint64_t{queues_[small].count} * 100 >= std::uint64_t{count()} * SmallPercent;
+        if (queues_[small].count == 0 || queues_[main].count == 0) return queues_[main].count == 0;
+        return std::uint64_t{queues_[small].count} * 100 >= std::uint64_t{count()} * SmallPercent;
     }
     [[nodiscard]] static constexpr std::uint32_t key_of(const page_uses& uses, std::uint32_t page) noexcept {
         return static_cast<std::uint32_t>(uses.key(page).high) | 1U;  // 0 names no key

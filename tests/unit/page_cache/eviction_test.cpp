@@ -114,6 +114,7 @@ TEST_CASE("eviction: any policy keeps every page once, in a cache too") {
     play_policy<allot::priority_eviction<5>>();
     play_policy<allot::s3_fifo_eviction<>>();
     play_policy<allot::s3_fifo_eviction<10>>();
+    play_policy<allot::s3_fifo_eviction<0>>();
     play_policy<allot::leaf_first_eviction<allot::s3_fifo_eviction<10>, 2>>();
     play_policy<allot::leaf_first_eviction<allot::priority_eviction<>>>();
 }
