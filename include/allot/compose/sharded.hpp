@@ -165,8 +165,10 @@ public:
     /// Returns the reason for which `allocate` would fail: that of the caller's shard, with the largest hole of all.
     /// Concurrent calls can invalidate the result.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
-        diagnosis found = shards_[mine()].one.diagnose(wanted);
-        for (std::size_t i = 1, at = next(mine()); i != Count && found.reason != refusal::none; ++i, at = next(at)) {
+        std::size_t at = mine();  // asked once, because the thread can move to another processor
+        diagnosis found = shards_[at].one.diagnose(wanted);
+        for (std::size_t i = 1; i != Count && found.reason != refusal::none; ++i) {
+            at = next(at);
             const diagnosis other = shards_[at].one.diagnose(wanted);
             if (other.reason == refusal::none) return other;
             if (other.largest_hole > found.largest_hole) found.largest_hole = other.largest_hole;

@@ -22,6 +22,10 @@ std::size_t processor = 0;
 struct set_processor {
     [[nodiscard]] std::size_t operator()() const noexcept { return processor; }
 };
+/// A thread that moves to processor 0 after each question.
+struct moving_processor {
+    [[nodiscard]] std::size_t operator()() const noexcept { return std::exchange(processor, 0); }
+};
 
 using arena = allot::arena<allot::host::static_storage<4096, 64>, allot::best_fit<>>;
 template <class Arena>
@@ -71,6 +75,17 @@ TEST_CASE("sharded: a request goes to the next shard if one is full, and fails i
     memory.deallocate(held[5]);
     CHECK(memory.diagnose({.size = 3000}).largest_hole >= 2000);
     CHECK(memory.diagnose({.size = 3000}).reason != allot::refusal::none);
+    processor = 0;
+}
+
+TEST_CASE("sharded: diagnose asks each shard once, also if the thread moves to another processor meanwhile") {
+    allot::sharded<locked<arena>, 3, moving_processor> memory;
+    for (std::size_t i = 0; i != 8; ++i) {
+        processor = 1 + i / 4;
+        REQUIRE(memory.allocate({.size = 1000}).metadata.shard == 1 + i / 4);
+    }
+    processor = 1;  // and 0 when it is asked again
+    CHECK(memory.diagnose({.size = 1000}).reason == allot::refusal::none);
     processor = 0;
 }
 
