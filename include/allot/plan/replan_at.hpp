@@ -26,7 +26,7 @@
 // When not to use: contents may be moved, or lifetimes changed: use `replan`. All sizes are known before the first
 // step: use `plan`.
 //
-// Complexity: `plan` of the remaining buffers.
+// Complexity: `plan` of the remaining buffers, a second time if that is not apart from buffers that have ended.
 // Memory: the heap: `space_of_plan`, and about 100 bytes a buffer. Throws the exceptions of the heap.
 // Thread safety: the function has no state.
 #pragma once
@@ -59,32 +59,40 @@ template <class Watch = unwatched>
     if (step < std::numeric_limits<std::int64_t>::min() + static_cast<std::int64_t>(count))
         return answer::failure({plan_refusal::too_many, 0});
 
-    const detail::remaining_problem rest{problem, before, step};
-    const auto made = plan(rest.problem(), options, watch);
-    if (!made) return answer::failure(made.error());
     memory_replan fresh;
-    static_cast<plan_summary&>(fresh) = *made;
     fresh.places.assign(before.begin(), before.end());
+    std::vector<plan_place> lower = fresh.places;
+    const auto plan_rest = [&](const detail::remaining_problem<plan_problem>& rest) {
+        auto made = plan(rest.problem(), options, watch);
+        if (!made) return answer::failure({made.error().reason, rest.buffer_of(made.error().which)});
+        for (std::size_t i = 0; i != count; ++i) {
+            if (!rest.is_later(i)) continue;
+            lower[i].offset = made->places[rest[i]].offset;
+            if (!rest.is_living(i)) fresh.places[i].size = lower[i].size = problem.buffers[i].size;
+        }
+        return answer{memory_replan{*std::move(made)}};
+    };
+    const detail::remaining_problem rest{problem, before, step, false};
+    const auto made = plan_rest(rest);
+    if (!made) return made;
+    static_cast<plan_summary&>(fresh) = *made;
+    if (!rest.are_apart_from_past(made->places)) {
+        const auto beside_past = plan_rest({problem, before, step, true});
+        if (!beside_past) return beside_past;
+    }
     std::uint64_t kept_peak = 0, peak = 0;
     for (std::size_t i = 0; i != count; ++i) {
-        if (!rest.is_later(i)) continue;
-        if (!rest.is_living(i)) fresh.places[i].size = problem.buffers[i].size;
-        const std::uint64_t size = fresh.places[i].size;
-        if (size == 0) continue;
-        kept_peak = std::max(kept_peak, before[i].offset + size);
-        peak = std::max(peak, made->places[rest[i]].offset + size);
-    }
-    for (std::size_t i = 0; i != count && peak < kept_peak; ++i) {
-        if (!rest.is_later(i)) continue;
-        fresh.places[i].offset = made->places[rest[i]].offset;
-        fresh.moved += fresh.places[i].offset != before[i].offset;
+        if (!rest.is_later(i) || lower[i].size == 0) continue;
+        kept_peak = std::max(kept_peak, fresh.places[i].offset + lower[i].size);
+        peak = std::max(peak, lower[i].offset + lower[i].size);
     }
     fresh.peak = std::min(peak, kept_peak);
-    if (rest.has_past()) fresh.bound = std::min(fresh.bound, fresh.peak);  // it may be that of a buffer that has ended
-    if (fresh.peak <= options.capacity) {
-        const bool is_lowest = made->status == plan_status::optimal || fresh.peak == fresh.bound;
-        fresh.status = is_lowest && !rest.has_past() ? plan_status::optimal : plan_status::feasible;
-    }
+    if (peak < kept_peak) std::swap(fresh.places, lower);
+    for (std::size_t i = 0; i != count; ++i) fresh.moved += fresh.places[i].offset != before[i].offset;
+    const bool is_lowest =
+        fresh.peak == fresh.bound || (made->status == plan_status::optimal && fresh.peak <= made->peak);
+    if (fresh.peak <= options.capacity) fresh.status = is_lowest ? plan_status::optimal : plan_status::feasible;
+    else if (made->status != plan_status::infeasible) fresh.status = plan_status::out_of_budget;
     return fresh;
 }
 

@@ -136,6 +136,37 @@ TEST_CASE("replan_at: later buffers use the bytes that smaller ones leave") {
     CHECK(replan_at({.buffers = buffers}, made.places, 2, {.capacity = made.peak})->peak <= made.peak);
 }
 
+TEST_CASE("replan_at: buffers that have ended do not count in the bound") {
+    // Buffer 0 has ended above all others. Buffer 2 is apart from it, or together with one that has ended at byte 0.
+    const allot::plan_buffer buffers[] = {
+        {.size = 5, .live = {0, 4}}, {.size = 2, .live = {4, 5}}, {.size = 1, .live = {4, 5}, .align = 4}};
+    const plan_place before[] = {{6, 5}, {5, 2}, {0, 5}};
+    const allot::plan_pair pair[] = {{0, 2}};
+    const auto apart = *replan_at({.buffers = buffers, .apart = pair}, before, 4);
+    CHECK(apart.peak == 3);
+    CHECK(apart.bound <= 3);
+    CHECK(apart.status == plan_status::optimal);
+    CHECK(replan_at({.buffers = buffers, .apart = pair}, before, 4, {.capacity = 4})->status == plan_status::optimal);
+    const plan_place high[] = {{8, 5}, {5, 2}, {8, 5}};
+    const auto together = *replan_at({.buffers = buffers, .together = pair}, high, 4);
+    CHECK(together.places[2].offset == 8);
+    CHECK(together.peak == 9);
+    CHECK(together.status == plan_status::optimal);
+}
+
+TEST_CASE("replan_at: an error names a buffer of the whole problem") {
+    const allot::plan_buffer buffers[] = {
+        {.size = 5, .live = {0, 2}}, {.size = 2, .live = {1, 5}}, {.size = 2, .live = {1, 5}}};
+    const plan_place collide[] = {{8, 5}, {0, 5}, {1, 5}};
+    const auto made = replan_at({.buffers = buffers}, collide, 4);
+    REQUIRE(!made);
+    CHECK(made.error().reason == plan_refusal::contradiction);
+    CHECK((made.error().which == 1 || made.error().which == 2));
+    const allot::plan_buffer aligned[] = {{.size = 5, .live = {0, 2}}, {.size = 2, .live = {1, 5}, .align = 4}};
+    CHECK(replan_at({.buffers = aligned}, std::span{collide}.last(2), 4).error() ==
+          allot::plan_error{plan_refusal::fixed_misaligned, 1});
+}
+
 TEST_CASE("replan_at: bad input is refused") {
     allot::plan_buffer buffers[] = {{.size = 100, .live = {0, 4}}, {.size = 10, .live = {2, 3}}};
     const auto made = *allot::plan({.buffers = buffers});

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// remaining_problem: the part of a planning problem from one step on. Buffers that live at that step are fixed.
+// remaining_problem: the part of a planning problem from one step on. Buffers that live at that step are fixed, and so
+// are later buffers that are together with one that has ended. Buffers that have ended are left out, or added where
+// later ones are apart from them.
 #pragma once
 
 #include <allot/plan/planned.hpp>
@@ -19,21 +21,29 @@ template <class Problem>
 class remaining_problem {
 public:
     /// Precondition: there are as many steps before `step` as buffers.
-    remaining_problem(const Problem& all, std::span<const plan_place> before, std::int64_t step)
-        : all_{all}, step_{step}, past_{step}, states_(all.buffers.size()), numbers_(all.buffers.size(), none) {
+    remaining_problem(const Problem& all, std::span<const plan_place> before, std::int64_t step, bool with_past)
+        : all_{all},
+          before_{before},
+          step_{step},
+          past_{step},
+          states_(all.buffers.size()),
+          numbers_(all.buffers.size(), none) {
         for (std::size_t i = 0; i != states_.size(); ++i) note(i, all.buffers[i].live);
         for (const plan_revival& each : all.revivals) note(each.buffer, each.live);
-        for (const std::span<const plan_pair> pairs : {all.together, all.apart})
-            for (const plan_pair& each : pairs)
-                if (is_later(each.first) != is_later(each.second))
-                    keep_past(is_later(each.first) ? each.second : each.first);
+        for (const plan_pair& each : all.apart)
+            if (with_past && is_later(each.first) != is_later(each.second))
+                states_[is_later(each.first) ? each.second : each.first].is_kept = true;
         for (std::size_t i = 0; i != states_.size(); ++i)
-            if (is_later(i) || states_[i].is_kept) add(i, before[i]);
+            if (is_later(i) || states_[i].is_kept) add(i);
         for (std::size_t i = 0; i != states_.size(); ++i) add_lifetime(i, all.buffers[i].live);
         for (const plan_revival& each : all.revivals) add_lifetime(each.buffer, each.live);
         for (const plan_fixed& each : all.fixed)
             if (is_later(each.buffer) && !is_living(each.buffer))
                 fixed_.push_back({numbers_[each.buffer], each.offset});
+        for (const plan_pair& each : all.together)
+            if (is_later(each.first) != is_later(each.second))
+                fixed_.push_back(is_later(each.first) ? plan_fixed{numbers_[each.first], before[each.second].offset}
+                                                      : plan_fixed{numbers_[each.second], before[each.first].offset});
         add_pairs(all.together, together_);
         add_pairs(all.apart, apart_);
     }
@@ -50,8 +60,21 @@ public:
     [[nodiscard]] bool is_later(std::size_t buffer) const noexcept { return states_[buffer].is_later; }
     /// Returns the number of a buffer in `problem`. Precondition: `is_later(buffer)`.
     [[nodiscard]] std::size_t operator[](std::size_t buffer) const noexcept { return numbers_[buffer]; }
-    /// Returns whether `problem` has buffers that live no more, because later ones are together with them or apart.
-    [[nodiscard]] bool has_past() const noexcept { return has_past_; }
+    /// Returns the buffer with a number in `problem`, or the number without such a buffer.
+    [[nodiscard]] std::size_t buffer_of(std::size_t number) const noexcept {
+        const auto at = std::find(numbers_.begin(), numbers_.end(), number);
+        return at == numbers_.end() ? number : static_cast<std::size_t>(at - numbers_.begin());
+    }
+    /// Returns whether these places of `problem` are apart from the buffers that have ended.
+    [[nodiscard]] bool are_apart_from_past(std::span<const plan_place> places) const noexcept {
+        return std::all_of(all_.apart.begin(), all_.apart.end(), [&](const plan_pair& each) {
+            if (is_later(each.first) == is_later(each.second)) return true;
+            const auto& [later, ended] = is_later(each.first) ? each : plan_pair{each.second, each.first};
+            const plan_place& a = places[numbers_[later]];
+            const plan_place& b = before_[ended];
+            return a.size == 0 || b.size == 0 || a.offset >= b.offset + b.size || b.offset >= a.offset + a.size;
+        });
+    }
 
 private:
     static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
@@ -63,13 +86,12 @@ private:
         states_[buffer].has_begun = states_[buffer].has_begun || live.from < step_;
         states_[buffer].is_later = states_[buffer].is_later || step_ < live.until;
     }
-    void keep_past(std::size_t buffer) noexcept { has_past_ = states_[buffer].is_kept = true; }
-    void add(std::size_t buffer, const plan_place& before) {
+    void add(std::size_t buffer) {
         numbers_[buffer] = buffers_.size();
         buffers_.push_back(all_.buffers[buffer]);
         if (is_later(buffer) && !is_living(buffer)) return;
-        fixed_.push_back({numbers_[buffer], before.offset});
-        buffers_.back().size = before.size;
+        fixed_.push_back({numbers_[buffer], before_[buffer].offset});
+        buffers_.back().size = before_[buffer].size;
         if (is_later(buffer)) return;
         --past_;  // buffers that have ended may share bytes: each has a step of its own
         buffers_.back().live = {past_, past_ + 1};
@@ -87,6 +109,7 @@ private:
     }
 
     Problem all_;
+    std::span<const plan_place> before_;
     std::int64_t step_, past_;
     std::vector<state> states_;
     std::vector<std::size_t> numbers_;
@@ -94,7 +117,6 @@ private:
     std::vector<plan_revival> revivals_;
     std::vector<plan_fixed> fixed_;
     std::vector<plan_pair> together_, apart_;
-    bool has_past_ = false;
 };
 
 }  // namespace detail
