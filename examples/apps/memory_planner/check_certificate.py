@@ -2,8 +2,8 @@
 """Checks a certificate of ./dev plan: check_certificate.py CERTIFICATE [TABLE]
 
 Shares no code with the planner. Verifies the places of the plan, and computes the bound of each section anew. If a section
-does not prove a claim, it tries all lower plans, or all that fit. With the TABLE that was planned (columns id, lower, upper,
-size), it also verifies that the certificate has its buffers.
+does not prove a claim, it tries all lower plans, or all that fit. With the TABLE that was planned, it also verifies that the
+certificate has its buffers: ids, sizes, lifetimes with gaps, alignments, offsets.
 
 Exit status: 0 if each claim is proved; 1 if the certificate is wrong; 3 if the plan is correct and the search for a better one
 is too long.
@@ -13,6 +13,7 @@ import collections
 import csv
 import itertools
 import json
+import re
 import sys
 
 
@@ -27,6 +28,29 @@ def require(condition, sentence):
 
 def meet(one, other):
     return any(a < d and c < b for a, b in one["lives"] for c, d in other["lives"])
+
+
+def read_table(path):
+    """Yields the id, the size, the lifetimes, the alignment and the offset or None of each buffer and of each window of a gap."""
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        for row in csv.DictReader(file):
+            def value(*names, otherwise=None, row=row):
+                return next((row[name] for name in names if row.get(name)), otherwise)
+            after = 0 if "upper" in row else 1  # the last step is included
+            name, size = value("id", "buffer", "buffer_id"), value("size")
+            begin, end = value("lower", "begin", "start"), value("upper", "end")
+            require(None not in (name, size, begin, end), f"{path}: a buffer has no id, no size or no lifetime")
+            align, offset = int(value("alignment", otherwise="1")), value("offset")
+            now, lives = int(begin), []
+            gaps = [re.fullmatch(r"(-?\d+)-(-?\d+)(?:@0:(\d+))?", each) for each in value("gaps", otherwise="").split()]
+            require(None not in gaps, f"{path}: {name}: the gaps are not readable")
+            for lower, upper, window in sorted((int(each[1]), int(each[2]) + after, int(each[3] or 0)) for each in gaps):
+                lives.append((now, lower))
+                now = upper
+                if window:
+                    yield name + " (window)", window, [(lower, upper)], align, offset
+            lives.append((now, int(end) + after))
+            yield name, int(size), [life for life in lives if life[0] != life[1]], align, offset
 
 
 class TooLong(Exception):
@@ -228,23 +252,28 @@ class Certificate:
         return [*sentences, f"{self.status}: proved by a search"], True
 
     def check_table(self, path):
-        with open(path, newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-        given = collections.Counter()
-        for row in rows:
-            require({"id", "lower", "upper", "size"} <= row.keys(), f"{path}: has no columns id, lower, upper, size")
-            given[row["id"], int(row["lower"]), int(row["upper"]), int(row["size"])] += 1
-        own = collections.Counter((buffer["name"], *live, buffer["size"]) for buffer in self.buffers for live in buffer["lives"])
+        given, own, rules = collections.Counter(), collections.Counter(), {}
+        for name, size, lives, align, offset in read_table(path):
+            given.update((name, *life, size) for life in lives)
+            rules[name] = align, offset
+        for buffer in self.buffers:
+            own.update((buffer["name"], *life, buffer["size"]) for life in buffer["lives"])
         require(given == own, f"{path}: has other buffers than the certificate")
+        fixed = {self.buffers[i]["name"] for i, _ in self.fixed}
+        for buffer in self.buffers:
+            name, (align, offset) = buffer["name"], rules[buffer["name"]]
+            require(buffer["align"] >= align, f"{path}: {name} has a larger alignment than in the certificate")
+            require(offset is None or buffer["offset"] == int(offset), f"{path}: {name} has another offset than in the certificate")
+            require(offset is not None or name not in fixed, f"{path}: {name} has no required offset")
 
 
 def main(path, table=None):
     try:
         with open(path, encoding="utf-8") as file:
             certificate = Certificate(json.load(file))
+        sentences, proved = certificate.check()
         if table:
             certificate.check_table(table)
-        sentences, proved = certificate.check()
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         print(f"{path}: not readable as a certificate: {type(error).__name__}: {error}")
         return 1

@@ -147,6 +147,24 @@ class Certificates(unittest.TestCase):
             status, text = self.judged(self.made(path))
             self.assertIn(status, (0, 3), text)
 
+    def test_all_columns_of_a_table(self):
+        table, other = self.folder / "columns.csv", self.folder / "other.csv"
+        for columns, row in (("id,lower,upper,size,gaps,alignment", "a,0,9,64,3-5 7-8@0:16,{}\nb,3,5,64,,\nc,7,8,40,,"),
+                             ("buffer,start,end,size,gaps,offset", "a,-5,9,10,-3--2@0:4 3-3,{}\nb,3,3,10,,"),
+                             ("buffer_id,size,end,begin,alignment", "a,5,9,0,\nb,5,4,1,{}")):
+            with self.subTest(columns):
+                table.write_text(f"{columns}\n{row.format(8)}\n")
+                data = self.made(table)
+                status, text = self.judged(data, table)
+                self.assertEqual(status, 0, text)
+                for change, sentence in ((row.format(16), "than in the certificate"), (row.replace("a,", "x,").format(8), "other buffers than")):
+                    other.write_text(f"{columns}\n{change}\n")
+                    status, text = self.judged(data, other)
+                    self.assertEqual(status, 1, text)
+                    self.assertIn(sentence, text)
+        data["fixed"] = [[0, data["buffers"][0]["offset"]]]
+        self.assertIn("no required offset", self.judged(data, table)[1])
+
     def test_a_wrong_certificate_is_refused(self):
         rows = [(0, 2, 4096), (1, 3, 1024), (2, 4, 4096), (3, 5, 512)]
         table = self.table(rows)
