@@ -71,6 +71,12 @@ public:
                       "allocate(layout, queue, wait_for)");
         return {};
     }
+    block_type allocate(layout, queue_id, wait_policy) noexcept {
+        static_assert(!sizeof(Arena),
+                      "allot: the wait policy is an option of the type, not an argument of a call: "
+                      "ordered<Arena, Timeline, ordered_options{.waits = wait_policy::never}>");
+        return {};
+    }
     void deallocate(block_type) noexcept {
         static_assert(!sizeof(Arena),
                       "allot: ordered frees a block after the work of a queue, the result of attach, or at once: "
