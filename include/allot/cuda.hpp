@@ -4,6 +4,8 @@
 // separately.
 #pragma once
 
+#include <allot/version.hpp>
+
 #include <allot/cuda/events.hpp>
 #include <allot/cuda/imported_memory.hpp>
 #include <allot/cuda/memory.hpp>

@@ -2,6 +2,8 @@
 // Includes every header of allot/dma. Needs Linux's headers.
 #pragma once
 
+#include <allot/version.hpp>
+
 #include <allot/dma/buffer.hpp>
 #include <allot/dma/bus_addressed.hpp>
 #include <allot/dma/contiguous_memory.hpp>

@@ -3,6 +3,8 @@
 // reallocate, scoped_mark.
 #pragma once
 
+#include <allot/version.hpp>
+
 #include <allot/object/make.hpp>
 #include <allot/object/reallocate.hpp>
 #include <allot/object/scoped_mark.hpp>

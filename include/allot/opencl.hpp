@@ -2,6 +2,8 @@
 // Includes every header of allot/opencl. Needs OpenCL's headers with C++ bindings (CL/opencl.hpp).
 #pragma once
 
+#include <allot/version.hpp>
+
 #include <allot/opencl/buffer.hpp>
 #include <allot/opencl/events.hpp>
 #include <allot/opencl/image.hpp>

@@ -9,6 +9,8 @@
 // Complexity, memory and thread safety: see the included headers.
 #pragma once
 
+#include <allot/version.hpp>
+
 #include <allot/page_cache/copied_pages.hpp>
 #include <allot/page_cache/eviction.hpp>
 #include <allot/page_cache/leaf_first_eviction.hpp>

@@ -23,6 +23,8 @@
 // Complexity, memory and thread safety: see the included headers.
 #pragma once
 
+#include <allot/version.hpp>
+
 #include <allot/host/buffer.hpp>
 #include <allot/host/heap.hpp>
 #include <allot/host/static_storage.hpp>

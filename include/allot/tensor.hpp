@@ -13,6 +13,8 @@
 // Complexity, memory and thread safety: see the included headers.
 #pragma once
 
+#include <allot/version.hpp>
+
 #include <allot/tensor/copy.hpp>
 #include <allot/tensor/device_table.hpp>
 #include <allot/tensor/discontiguous.hpp>

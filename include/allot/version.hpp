@@ -9,6 +9,8 @@
 
 #if __cplusplus < 202002L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 202002L)
 #error "allot needs C++20: compile with -std=c++20, or with /std:c++20"
+#define ALLOT_NEEDS_CXX20 "allot needs C++20"
+#include ALLOT_NEEDS_CXX20  // no such file: the compiler stops here instead of after thousands of errors
 #endif
 
 /// The major version.

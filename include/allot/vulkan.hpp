@@ -2,6 +2,8 @@
 // Includes every header of allot/vulkan. Needs Vulkan's headers.
 #pragma once
 
+#include <allot/version.hpp>
+
 #include <allot/vulkan/bindable_memory.hpp>
 #include <allot/vulkan/bound_buffer.hpp>
 #include <allot/vulkan/dedicated.hpp>

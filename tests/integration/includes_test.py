@@ -85,6 +85,14 @@ class Includes(unittest.TestCase):
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(f"allot: <allot/{header}.hpp> needs headers of Boost.{library}; in CMake, link allot::boost", done.stderr)
 
+    def test_an_older_standard_is_refused_at_once(self):
+        for header in sorted(path.stem for path in HEADERS.glob("*.hpp")):
+            with self.subTest(header=header):
+                done = subprocess.run(["g++", "-std=c++17", "-fsyntax-only", f"-I{ROOT}/include", "-x", "c++", "-"], text=True,
+                                      input=f"#include <allot/{header}.hpp>\n", stderr=subprocess.PIPE, check=False)
+                self.assertIn("allot needs C++20: compile with -std=c++20", done.stderr)
+                self.assertEqual(len(re.findall(r" error: ", done.stderr)), 2)  # the sentence, and the end
+
     def test_first_line_is_the_license(self):
         for path in HEADERS.rglob("*.hpp"):
             with self.subTest(header=str(path)):
