@@ -140,7 +140,7 @@ class Page(unittest.TestCase):
                 (head + "a,0,1,2\nb,0,1\n", {}, "table.csv:3: the row has 3 columns instead of 4"),
                 (head + "a,0,1,2\r\n\r\na,0,1,2\n", {}, "table.csv:4: the id a is already used in line 2"),
                 (head + "ä,0,x,2\n", {}, 'table.csv:2: upper, "x", is not an integer'),
-                (head + "a,0,1,2\n", {"capacity": "2 MB"}, '"2 MB" is not a number of bytes'),
+                (head + "a,0,1,2\n", {"capacity": "2 MB"}, '"2 MB" is not a number of bytes, such as 4096, 4KiB, 2MiB or 1GiB'),
                 (head + "a,0,1,2\n", {"align": "3"}, "the alignment 3 is not a power of two"),
                 (head + "a,0,1,2\n", {"pages": "0"}, "a page must have at least one byte"),
                 (head + "a,0,1,2\n", {"memories": "fast"}, 'a memory needs the form NAME:BYTES[:COST], not "fast"'),

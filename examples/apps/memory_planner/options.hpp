@@ -43,7 +43,7 @@ using demo::usage_error;
     const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
     const int shift = unit.empty() ? 0 : unit == "KiB" ? 10 : unit == "MiB" ? 20 : unit == "GiB" ? 30 : -1;
     if (problem != std::errc{} || shift < 0 || value > unlimited >> shift)
-        throw usage_error{"\"" + std::string{text} + "\" is not a number of bytes"};
+        throw usage_error{"\"" + std::string{text} + "\" is not a number of bytes, such as 4096, 4KiB, 2MiB or 1GiB"};
     return value << shift;
 }
 
