@@ -13,6 +13,8 @@
 //       10000 bytes in 9 blocks: src/decode.cpp:45 (18000 bytes at the peak)
 //       region at 0x10000: 65536 bytes, 25536 bytes free in 9 holes, the largest has 3000 bytes
 //
+// Regions of memory with handles are numbered from 1, because their addresses are offsets.
+//
 // A report has the parts that the allocator supports. `counted` adds the counters and `tagged` adds the tags. A
 // composition with `for_each_part` (`fallback`, `segregated`, `paged`) adds a description of each of its allocators,
 // and its reason, except for `paged`, whose allocators receive other requests.
@@ -265,7 +267,7 @@ private:
         for (const auto& region : memory.regions()) {
             if (!region || ++all > options_.regions) continue;
             ++listed;
-            one_region(memory, region);
+            one_region(memory, region, all);
         }
         if (to_.json()) {
             to_.close("]");
@@ -276,8 +278,9 @@ private:
         }
     }
     template <class Allocator, class Region>
-    void one_region(const Allocator& memory, const Region& region) {
-        const std::uint64_t at = Allocator::address_model::position(region.base);
+    void one_region(const Allocator& memory, const Region& region, std::size_t number) {
+        using model = typename Allocator::address_model;
+        const std::uint64_t at = model::position(region.base);
         if (to_.json()) {
             to_.open("", "{");
             to_.field("base", at);
@@ -287,7 +290,8 @@ private:
             to_.close("}");
             return;
         }
-        to_.line().text("region at 0x").number(at, 16);
+        if constexpr (model::absolute) to_.line().text("region at 0x").number(at, 16);
+        else to_.line().text("region ").number(number);
         bytes(": ", region.size, "");
         if constexpr (hole_walkable_allocator<Allocator>) {
             to_.text(", ");

@@ -350,3 +350,14 @@ TEST_CASE("report: a tag that is not UTF-8 is valid JSON") {
     CHECK(has(json(memory, {}), R"("name":")"
                                 "\xEF\xBF\xBDt\xC3\xA9\xEF\xBF\xBD\""));
 }
+
+TEST_CASE("report: regions with handles have numbers, because their offsets are equal") {
+    using growth = allot::growth::fixed<allot::growth_options{.step = 128}>;
+    allot::arena<refusing, allot::bump<>, growth> memory;
+    REQUIRE(memory.allocate({.size = 100}));
+    REQUIRE(memory.allocate({.size = 100}));
+    const std::string text = report(memory, {.size = 100});
+    CHECK(has(text, "\n  region 1: 128 bytes, "));
+    CHECK(has(text, "\n  region 2: 128 bytes, "));
+    CHECK_FALSE(has(text, " at 0x"));
+}
