@@ -64,7 +64,8 @@ consteval bool arena_requirements() {
                       "host::virtual_memory");
         static_assert(
             !Growth::in_place || extendable<Strategy>,
-            "allot: growth::contiguous moves the end of a strategy's extent: use best_fit, or an upward bump");
+            "allot: growth::contiguous moves the end of a strategy's extent: use best_fit<>, or an upward bump: "
+            "bump<bump_options{.direction = direction::up}>");
         static_assert(!Device::address_model::absolute || sizeof(typename Strategy::offset_type) >= sizeof(std::size_t),
                       "allot: offsets in this memory are addresses: use an offset type as wide as std::size_t");
     }
