@@ -445,6 +445,7 @@ using allot::physical_shape;
 using allot::pixel_bytes;
 using allot::plan;
 using allot::plan_access;
+using allot::plan_array;
 using allot::plan_bound;
 using allot::plan_buffer;
 using allot::plan_copy;

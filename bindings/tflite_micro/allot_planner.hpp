@@ -29,7 +29,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 
 namespace allot {
 inline namespace v1 {
@@ -122,7 +121,7 @@ private:
 
     /// Makes an array in the free bytes. Returns whether there is room.
     template <class T>
-    [[nodiscard]] bool take(std::span<T>& made, std::size_t count) noexcept {
+    [[nodiscard]] bool take(plan_array<T>& made, std::size_t count) noexcept {
         const std::uintptr_t begin = align_up<std::uintptr_t>(free_, alignof(T));
         if (begin > end_ || count > (end_ - begin) / sizeof(T)) return false;
         made = {reinterpret_cast<T*>(begin), count};
@@ -141,7 +140,7 @@ private:
         if (state_ != state::collects) return state_ == state::planned;
         state_ = state::refused;
         if (!take(places_, buffers_.size())) return refuse("the arena has no room to plan in") == kTfLiteOk;
-        const plan_problem problem{.buffers = buffers_, .fixed = fixed_};
+        const plan_problem problem{.buffers = buffers_.as_span(), .fixed = fixed_.as_span()};
         const std::uintptr_t begin = free_;
         plan_options options{.effort = effort_};
         plan_workspace workspace;
@@ -151,7 +150,7 @@ private:
             if (!take(workspace, space_of_plan(problem, options)))
                 return refuse("the arena has no room to plan in") == kTfLiteOk;
         }
-        const auto made = plan_into(problem, places_, workspace, options);
+        const auto made = plan_into(problem, places_.as_span(), workspace, options);
         free_ = begin;
         if (!made) return refuse(made.error().what()) == kTfLiteOk;
         summary_ = *made;
@@ -161,9 +160,9 @@ private:
 
     std::uint64_t effort_;
     std::uintptr_t free_ = 0, end_ = 0;  // the free bytes
-    std::span<plan_buffer> buffers_{};
-    std::span<plan_fixed> fixed_{};
-    std::span<plan_place> places_{};
+    plan_array<plan_buffer> buffers_{};
+    plan_array<plan_fixed> fixed_{};
+    plan_array<plan_place> places_{};
     plan_summary summary_{};
     state state_ = state::collects;
 };

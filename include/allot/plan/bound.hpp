@@ -32,9 +32,9 @@ inline namespace v1 {
 
 /// Lower bound on the height of every plan.
 struct plan_bound {
-    std::uint64_t bytes = 0;                ///< no plan is lower
-    std::int64_t step = 0;                  ///< step with the most live bytes
-    std::span<const std::uint32_t> live{};  ///< buffers live at `step`, in the workspace
+    std::uint64_t bytes = 0;                 ///< no plan is lower
+    std::int64_t step = 0;                   ///< step with the most live bytes
+    plan_array<const std::uint32_t> live{};  ///< buffers live at `step`, in the workspace
 };
 
 /// Returns the workspace that `bound_of` needs.
@@ -163,7 +163,7 @@ private:
         const std::size_t count = problem_->reserved.size();
         if (count == 0 || most_ == 0) return {};
         plan_workspace workspace = workspace_;
-        const std::span begins = cut(workspace.u64, count), ends = cut(workspace.u64, count);
+        const plan_array begins = cut(workspace.u64, count), ends = cut(workspace.u64, count);
         std::uint64_t height = 0;
         if (!reserved_ranges{problem_->reserved, begins, ends}.height_beside(most_, height))
             return {plan_refusal::too_large, 0};

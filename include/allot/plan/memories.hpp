@@ -130,7 +130,8 @@ template <class Watch = unwatched>
     memories_plan made;
     made.places.resize(problem.buffers.buffers.size());
     made.needs.resize(problem.memories.size());
-    const auto summary = plan_memories_into(problem, made.places, made.needs, workspace, options, watch);
+    const auto summary = plan_memories_into(problem, {made.places.data(), made.places.size()},
+                                            {made.needs.data(), made.needs.size()}, workspace, options, watch);
     if (!summary) return answer::failure(summary.error());
     static_cast<memories_summary&>(made) = *summary;
     return made;

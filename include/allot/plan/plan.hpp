@@ -97,7 +97,7 @@ template <class Watch = unwatched>
     plan_heap workspace{space_of_plan(problem, options)};
     memory_plan made;
     made.places.resize(problem.buffers.size());
-    const auto summary = plan_into(problem, made.places, workspace, options, watch);
+    const auto summary = plan_into(problem, {made.places.data(), made.places.size()}, workspace, options, watch);
     if (!summary) return answer::failure(summary.error());
     static_cast<plan_summary&>(made) = *summary;
     return made;

@@ -129,43 +129,52 @@ private:
 
     /// Validates the buffers of one memory, and its needs.
     [[nodiscard]] memories_violation places_in(std::size_t m) const {
-        constexpr std::size_t elsewhere = ~std::size_t{0};
+        constexpr std::uint32_t elsewhere = ~std::uint32_t{0};
         const plan_memory& of = given_.memories[m];
-        std::vector<plan_buffer> buffers;
-        std::vector<std::uint64_t> offsets;
-        std::vector<std::size_t> here, number(buffers_.size(), elsewhere);
+        const plan_problem& all = given_.buffers;
+        plan_heap heap{{.u32 = 2 * buffers_.size(),
+                        .u64 = buffers_.size(),
+                        .buffers = buffers_.size(),
+                        .revivals = all.revivals.size(),
+                        .fixed = all.fixed.size(),
+                        .pairs = all.together.size() + all.apart.size()}};
+        plan_workspace arrays = heap;
+        std::uint32_t *const here = arrays.cut_u32(buffers_.size()), *const number = arrays.cut_u32(buffers_.size());
+        std::uint32_t count = 0;
         memory_needs needs;
-        for (std::size_t i = 0; i != buffers_.size(); ++i) {
+        for (std::uint32_t i = 0; i != buffers_.size(); ++i) {
+            number[i] = elsewhere;
             if (memory(i) != m) continue;
-            number[i] = here.size();
-            here.push_back(i);
+            number[i] = count;
+            here[count] = i;
             const std::uint64_t align = std::max(buffers_[i].align, of.align), offset = plan_->places[i].offset;
-            buffers.push_back({buffers_[i].size, buffers_[i].live, align});
-            offsets.push_back(offset);
+            arrays.buffers[count] = {buffers_[i].size, buffers_[i].live, align};
+            arrays.u64[count++] = offset;
             needs.align = std::max(needs.align, align);
             // A sum that wraps is a violation that `validate` finds.
             if (buffers_[i].size != 0) needs.peak = std::max(needs.peak, offset + buffers_[i].size);
         }
-        std::vector<plan_revival> revivals;
-        std::vector<plan_fixed> fixed;
-        for (const plan_revival& each : given_.buffers.revivals)
-            if (number[each.buffer] != elsewhere) revivals.push_back({number[each.buffer], each.live});
-        for (const plan_fixed& each : given_.buffers.fixed)
-            if (number[each.buffer] != elsewhere) fixed.push_back({number[each.buffer], each.offset});
+        std::size_t revivals = 0, fixed = 0;
+        for (const plan_revival& each : all.revivals)
+            if (number[each.buffer] != elsewhere) arrays.revivals[revivals++] = {number[each.buffer], each.live};
+        for (const plan_fixed& each : all.fixed)
+            if (number[each.buffer] != elsewhere) arrays.fixed[fixed++] = {number[each.buffer], each.offset};
         const auto pairs_here = [&](std::span<const plan_pair> pairs) {
-            std::vector<plan_pair> made;
+            const plan_array<plan_pair> made = detail::cut(arrays.pairs, pairs.size());
+            std::size_t some = 0;
             for (const plan_pair& each : pairs)
                 if (number[each.first] != elsewhere && number[each.second] != elsewhere)
-                    made.push_back({number[each.first], number[each.second]});
-            return made;
+                    made[some++] = {number[each.first], number[each.second]};
+            return made.first(some).as_span();
         };
-        const std::vector<plan_pair> together = pairs_here(given_.buffers.together),
-                                     apart = pairs_here(given_.buffers.apart);
-        const plan_problem problem{
-            .buffers = buffers, .revivals = revivals, .fixed = fixed, .together = together, .apart = apart};
+        const plan_problem problem{.buffers = arrays.buffers.first(count).as_span(),
+                                   .revivals = arrays.revivals.first(revivals).as_span(),
+                                   .fixed = arrays.fixed.first(fixed).as_span(),
+                                   .together = pairs_here(all.together),
+                                   .apart = pairs_here(all.apart)};
         plan_heap workspace{validate_space(problem)};
-        const plan_violation found = validate(problem, offsets, of.capacity, workspace);
-        const auto given = [&](std::size_t i) { return i < here.size() ? here[i] : 0; };
+        const plan_violation found = validate(problem, arrays.u64.first(count).as_span(), of.capacity, workspace);
+        const auto given = [&](std::size_t i) -> std::size_t { return i < count ? here[i] : 0; };
         if (found.kind != plan_violation_kind::none) return {kind::bad_place, given(found.first), given(found.second)};
         return needs == plan_->needs[m] ? memories_violation{} : memories_violation{kind::wrong_needs, m, 0};
     }

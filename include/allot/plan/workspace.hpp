@@ -67,11 +67,51 @@ struct plan_space {
     friend constexpr bool operator==(plan_space, plan_space) = default;
 };
 
-namespace detail {
-/// Removes the first `count` elements from a span and returns them. Precondition: `from.size() >= count`.
+/// A view of an array. It has fewer functions than std::span, and is checked by no concept of iterators, so that it
+/// takes less time to compile.
 template <class T>
-[[nodiscard]] constexpr std::span<T> cut(std::span<T>& from, std::size_t count) noexcept {
-    const std::span<T> first = from.first(count);
+class plan_array {
+public:
+    /// Views no element.
+    constexpr plan_array() noexcept = default;
+    /// Views `size` elements from `data` on.
+    constexpr plan_array(T* data, std::size_t size) noexcept : data_{data}, size_{size} {}
+    /// Views all elements of a container, such as std::vector, std::array or std::span.
+    template <class Container>
+        requires requires(Container& from, T* to) { to = from.data(); }
+    constexpr plan_array(Container&& from) noexcept : plan_array{from.data(), from.size()} {}
+
+    /// Returns a pointer to the first element.
+    [[nodiscard]] constexpr T* data() const noexcept { return data_; }
+    /// Returns the number of elements.
+    [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
+    /// Returns whether there is no element.
+    [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
+    /// Returns a pointer to the first element.
+    [[nodiscard]] constexpr T* begin() const noexcept { return data_; }
+    /// Returns a pointer behind the last element.
+    [[nodiscard]] constexpr T* end() const noexcept { return data_ + size_; }
+    /// Returns an element. Precondition: `index < size()`.
+    [[nodiscard]] constexpr T& operator[](std::size_t index) const noexcept { return data_[index]; }
+    /// Returns the first `count` elements. Precondition: `count <= size()`.
+    [[nodiscard]] constexpr plan_array first(std::size_t count) const noexcept { return {data_, count}; }
+    /// Returns the elements from `offset` on. Precondition: `offset <= size()`.
+    [[nodiscard]] constexpr plan_array subspan(std::size_t offset) const noexcept {
+        return {data_ + offset, size_ - offset};
+    }
+    /// Returns the elements as a std::span, without its test whether this class is a contiguous range.
+    [[nodiscard]] constexpr std::span<T> as_span() const noexcept { return {data_, size_}; }
+
+private:
+    T* data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+namespace detail {
+/// Removes the first `count` elements from an array and returns them. Precondition: `from.size() >= count`.
+template <class T>
+[[nodiscard]] constexpr plan_array<T> cut(plan_array<T>& from, std::size_t count) noexcept {
+    const plan_array<T> first = from.first(count);
     from = from.subspan(count);
     return first;
 }
@@ -79,13 +119,13 @@ template <class T>
 
 /// Views of the arrays of a workspace.
 struct plan_workspace {
-    std::span<std::uint32_t> u32{};      ///< Numbers of 32 bits.
-    std::span<std::uint64_t> u64{};      ///< Numbers of 64 bits.
-    std::span<plan_extent> extents{};    ///< Extents.
-    std::span<plan_buffer> buffers{};    ///< Buffers of a derived problem.
-    std::span<plan_revival> revivals{};  ///< Revivals of a derived problem.
-    std::span<plan_fixed> fixed{};       ///< Fixed buffers of a derived problem.
-    std::span<plan_pair> pairs{};        ///< Pairs of a derived problem.
+    plan_array<std::uint32_t> u32{};      ///< Numbers of 32 bits.
+    plan_array<std::uint64_t> u64{};      ///< Numbers of 64 bits.
+    plan_array<plan_extent> extents{};    ///< Extents.
+    plan_array<plan_buffer> buffers{};    ///< Buffers of a derived problem.
+    plan_array<plan_revival> revivals{};  ///< Revivals of a derived problem.
+    plan_array<plan_fixed> fixed{};       ///< Fixed buffers of a derived problem.
+    plan_array<plan_pair> pairs{};        ///< Pairs of a derived problem.
 
     /// Returns whether each array has at least as many elements as `space`.
     [[nodiscard]] constexpr bool holds(plan_space space) const noexcept {
@@ -117,7 +157,8 @@ public:
         return *this;
     }
     ~heap_array() { delete[] items_; }
-    [[nodiscard]] operator std::span<T>() noexcept { return {items_, count_}; }
+    [[nodiscard]] T* data() noexcept { return items_; }
+    [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
 private:
     T* items_;

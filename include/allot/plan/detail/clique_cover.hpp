@@ -35,12 +35,12 @@ public:
 
     /// Row i of `rows` has the items that share no byte with item i. `size` has the size of each item. `scratch` has at
     /// least two rows.
-    constexpr clique_cover(item_rows rows, std::span<const std::uint64_t> size,
-                           std::span<std::uint64_t> scratch) noexcept
+    constexpr clique_cover(item_rows rows, plan_array<const std::uint64_t> size,
+                           plan_array<std::uint64_t> scratch) noexcept
         : rows_{rows},
           size_{size},
           clique_{scratch.first(rows.width)},
-          rest_{scratch.subspan(rows.width, rows.width)} {}
+          rest_{scratch.subspan(rows.width).first(rows.width)} {}
 
     /// Replaces the rows [begin, end), each with a pair, by sets at the first of these rows. Returns their number. The
     /// other rows become empty.
@@ -123,8 +123,8 @@ private:
     }
 
     item_rows rows_;
-    std::span<const std::uint64_t> size_;
-    std::span<std::uint64_t> clique_, rest_;  // one bit for each item: of the set; that can be added
+    plan_array<const std::uint64_t> size_;
+    plan_array<std::uint64_t> clique_, rest_;  // one bit for each item: of the set; that can be added
     std::size_t left_ = most_visits;
 };
 

@@ -151,7 +151,7 @@ public:
         bold_ = attempts_++ % 4 != 0;
         if (bold_)
             while (waits_ != 0 && noise_(1) != 0) {
-                const std::span<const plan_extent> met = gaps_.in_the_way(waiting_[any(waits_)]);
+                const plan_array<const plan_extent> met = gaps_.in_the_way(waiting_[any(waits_)]);
                 if (met.empty()) continue;
                 const std::uint32_t other = met[any(static_cast<std::uint32_t>(met.size()))].buffer;
                 if (other != count_ && cost_[other] <= moves - used_) leave(other);
@@ -207,7 +207,7 @@ private:
     /// Places a buffer that is out: at its old offset, in the smallest gap, or where other buffers are ejected.
     [[nodiscard]] constexpr bool settle(std::uint32_t i, std::uint64_t height, std::uint64_t moves) noexcept {
         ++placed_;
-        const std::span<const plan_extent> met = gaps_.in_the_way(i);
+        const plan_array<const plan_extent> met = gaps_.in_the_way(i);
         std::uint64_t top = 0, smallest = nowhere, offset = 0;
         bool home_is_free = home_[i] != nowhere && home_end(i) <= height;
         const auto gap = [&](std::uint64_t end) {
@@ -232,7 +232,7 @@ private:
     }
 
     /// Places a buffer where the ejected buffers have the least sum of penalties.
-    [[nodiscard]] constexpr bool drive_out(std::uint32_t i, std::span<const plan_extent> met, std::uint64_t height,
+    [[nodiscard]] constexpr bool drive_out(std::uint32_t i, plan_array<const plan_extent> met, std::uint64_t height,
                                            std::uint64_t moves) noexcept {
         ++penalty_[i];
         std::uint64_t least = nowhere, offset = 0;

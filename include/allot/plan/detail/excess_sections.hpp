@@ -48,7 +48,7 @@ public:
     /// Lists the buffers of `list` that live in sections with an excess. `size_of(buffer)` is the size in bytes.
     /// `value(buffer)` may be `prices::priceless`. Only the sections below `sections` count.
     template <class Size, class Value>
-    constexpr void read(std::span<const std::uint32_t> list, Size size_of, Value value, std::uint64_t capacity,
+    constexpr void read(plan_array<const std::uint32_t> list, Size size_of, Value value, std::uint64_t capacity,
                         std::uint32_t sections) noexcept {
         number(list, size_of, capacity, sections);
         buffers_ = spans_ = 0;
@@ -121,7 +121,7 @@ private:
 
     /// Computes the load in each section, and numbers the sections with an excess.
     template <class Size>
-    constexpr void number(std::span<const std::uint32_t> list, Size size_of, std::uint64_t capacity,
+    constexpr void number(plan_array<const std::uint32_t> list, Size size_of, std::uint64_t capacity,
                           std::uint32_t sections) noexcept {
         std::uint64_t* const load = excess_;
         for (std::uint32_t s = 0; s != sections; ++s) load[s] = 0;

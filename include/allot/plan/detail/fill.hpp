@@ -70,7 +70,7 @@ public:
     /// memory alone, has bytes, and is worth more than 0; fixed buffers do not collide. `hint`: 1 for each buffer of a
     /// choice to try first, or null.
     template <class Stop>
-    constexpr std::uint64_t run(std::span<const std::uint32_t> list, fill_values values, std::uint64_t capacity,
+    constexpr std::uint64_t run(plan_array<const std::uint32_t> list, fill_values values, std::uint64_t capacity,
                                 std::uint64_t align, std::uint64_t effort, Stop stop,
                                 const std::uint32_t* hint = nullptr) noexcept {
         candidates_.begin(list, values, capacity, align);

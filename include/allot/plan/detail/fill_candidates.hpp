@@ -54,7 +54,7 @@ public:
     }
 
     /// Starts with the buffers of `list`, in a memory of this capacity and base alignment.
-    constexpr void begin(std::span<const std::uint32_t> list, fill_values values, std::uint64_t capacity,
+    constexpr void begin(plan_array<const std::uint32_t> list, fill_values values, std::uint64_t capacity,
                          std::uint64_t align) noexcept {
         values_ = values;
         capacity_ = capacity;
@@ -87,7 +87,7 @@ public:
         return lost;
     }
 
-    [[nodiscard]] constexpr std::span<const std::uint32_t> list() const noexcept { return {list_, count_}; }
+    [[nodiscard]] constexpr plan_array<const std::uint32_t> list() const noexcept { return {list_, count_}; }
     [[nodiscard]] constexpr std::size_t count() const noexcept { return count_; }
     /// Sum of the values of all candidates.
     [[nodiscard]] constexpr std::uint64_t worth() const noexcept { return worth_; }
@@ -107,7 +107,7 @@ public:
     [[nodiscard]] constexpr bool is_fixed(std::uint32_t buffer) const noexcept { return fixed_[buffer] != nowhere; }
 
     /// Returns the buffers that must be in another memory than `buffer`.
-    [[nodiscard]] constexpr std::span<const std::uint32_t> separate_from(std::uint32_t buffer) const noexcept {
+    [[nodiscard]] constexpr plan_array<const std::uint32_t> separate_from(std::uint32_t buffer) const noexcept {
         return separate_->of(buffer);
     }
     /// Returns whether `buffer` must be in another memory than a buffer with `these[buffer] == 1`.
@@ -131,8 +131,8 @@ public:
     /// Returns the candidates that live in these sections and satisfy `is_out`, largest share first. Valid until the
     /// next call of `in_order` or `as_listed`.
     template <class IsOut>
-    [[nodiscard]] constexpr std::span<const std::uint32_t> in_order(section_range where, unsigned noise_bits,
-                                                                    IsOut is_out) noexcept {
+    [[nodiscard]] constexpr plan_array<const std::uint32_t> in_order(section_range where, unsigned noise_bits,
+                                                                     IsOut is_out) noexcept {
         std::size_t found = 0;
         const auto put = [&](std::uint32_t buffer) {
             if (rank_[buffer] == unlisted || is_out(buffer)) return;
@@ -147,7 +147,8 @@ public:
     }
     /// Returns the buffers that live in these sections and satisfy `is_wanted`, in the order of the list.
     template <class IsWanted>
-    [[nodiscard]] constexpr std::span<const std::uint32_t> as_listed(section_range where, IsWanted is_wanted) noexcept {
+    [[nodiscard]] constexpr plan_array<const std::uint32_t> as_listed(section_range where,
+                                                                      IsWanted is_wanted) noexcept {
         std::size_t found = 0;
         where_->each_living(where.from, where.until, [&](std::uint32_t i) {
             if (is_wanted(i)) order_[found++] = i;

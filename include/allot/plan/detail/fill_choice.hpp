@@ -55,7 +55,7 @@ public:
             if (chosen_[i] == 0 && these[i] != 0) choose(i, true);
     }
     /// Adds the candidates of these sections that fit, best value for price first. Returns all candidates tried.
-    constexpr std::span<const std::uint32_t> choose_more(section_range where, unsigned noise_bits) noexcept {
+    constexpr plan_array<const std::uint32_t> choose_more(section_range where, unsigned noise_bits) noexcept {
         const auto tried =
             candidates_->in_order(where, noise_bits, [this](std::uint32_t i) { return chosen_[i] != 0; });
         for (const std::uint32_t i : tried)

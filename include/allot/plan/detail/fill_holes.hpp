@@ -60,7 +60,7 @@ public:
             if (candidates_->is_fixed(i)) put(i, candidates_->fixed(i));
     }
     /// Replaces the plan by these buffers at these offsets.
-    constexpr void adopt(std::span<const std::uint32_t> these, const std::uint64_t* offsets) noexcept {
+    constexpr void adopt(plan_array<const std::uint32_t> these, const std::uint64_t* offsets) noexcept {
         worth_ = 0;
         load_.clear();
         for (const std::uint32_t i : candidates_->list()) placed_[i] = 0;
@@ -77,8 +77,8 @@ public:
 
     /// Places the candidates of these sections that fit, until `looks` visits are spent. Returns the candidates in the
     /// order in which they are tried.
-    constexpr std::span<const std::uint32_t> fill(section_range where, unsigned noise_bits,
-                                                  std::uint64_t looks = ~std::uint64_t{0}) noexcept {
+    constexpr plan_array<const std::uint32_t> fill(section_range where, unsigned noise_bits,
+                                                   std::uint64_t looks = ~std::uint64_t{0}) noexcept {
         constexpr std::size_t many = 1024;
         const auto tried =
             candidates_->in_order(where, noise_bits, [this](std::uint32_t i) { return placed_[i] != 0; });

@@ -146,7 +146,7 @@ public:
     /// Returns the placed extents that must not share a byte with `buffer`, in order of offsets. There is one extent
     /// for each lifetime that overlaps one of the buffer's, including its own if it is placed. A reserved range has the
     /// number of buffers as its buffer. Valid until the next call.
-    [[nodiscard]] constexpr std::span<const plan_extent> in_the_way(std::uint32_t buffer) noexcept {
+    [[nodiscard]] constexpr plan_array<const plan_extent> in_the_way(std::uint32_t buffer) noexcept {
         const std::uint32_t met = meet(buffer);
         return {met_, met};
     }

@@ -212,7 +212,7 @@ private:
 /// no plan fits 64 bits.
 template <class Stop>
 [[nodiscard]] constexpr result<greedy_answer, plan_error> greedy_plan(
-    const plan_problem& problem, const plan_bound& bound, std::span<std::uint64_t> offsets, plan_workspace workspace,
+    const plan_problem& problem, const plan_bound& bound, plan_array<std::uint64_t> offsets, plan_workspace workspace,
     greedy_effort effort, Stop stop, const plan_sizes& sizes = {}) noexcept {
     using answer = result<greedy_answer, plan_error>;
     if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none)
@@ -225,7 +225,7 @@ template <class Stop>
 /// Same, without a stop condition.
 [[nodiscard]] constexpr result<greedy_answer, plan_error> greedy_plan(const plan_problem& problem,
                                                                       const plan_bound& bound,
-                                                                      std::span<std::uint64_t> offsets,
+                                                                      plan_array<std::uint64_t> offsets,
                                                                       plan_workspace workspace,
                                                                       greedy_effort effort = {}) noexcept {
     return greedy_plan(problem, bound, offsets, workspace, effort, [] { return false; });

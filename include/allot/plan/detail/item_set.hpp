@@ -8,10 +8,9 @@
 // has one bit for each item of a row, and 8 bytes a row. Thread safety: concurrent readers are safe.
 #pragma once
 
+#include <allot/plan/workspace.hpp>
+
 #include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <span>
 
 namespace allot {
 inline namespace v1 {
@@ -19,7 +18,7 @@ namespace detail {
 
 /// A set of items: 64 of them in each element. `first` is the index of `bits[0]`. All elements outside are 0.
 struct item_set {
-    std::span<const std::uint64_t> bits;
+    plan_array<const std::uint64_t> bits;
     std::size_t first = 0;
 
     /// Returns whether an item is in the set.
@@ -29,7 +28,7 @@ struct item_set {
     }
     /// Returns whether `test` is true for an item that is also in `among`. Stops at the first such item.
     template <class Test>
-    constexpr bool any(std::span<const std::uint64_t> among, Test test) const noexcept {
+    constexpr bool any(plan_array<const std::uint64_t> among, Test test) const noexcept {
         for (std::size_t at = 0; at < bits.size(); ++at)
             for (std::uint64_t rest = bits[at] & among[first + at]; rest != 0; rest &= rest - 1)
                 if (test(static_cast<std::uint32_t>(64 * (first + at)) +
@@ -39,25 +38,25 @@ struct item_set {
     }
     /// Calls `visit(item)` for each item that is also in `among`.
     template <class Visit>
-    constexpr void each(std::span<const std::uint64_t> among, Visit visit) const noexcept {
+    constexpr void each(plan_array<const std::uint64_t> among, Visit visit) const noexcept {
         (void)any(among, [&](std::uint32_t item) { return visit(item), false; });
     }
 };
 
 /// A table of rows of bits. The elements that are not 0 of each row are known.
 struct item_rows {
-    std::span<std::uint64_t> bits;     ///< `width` elements for each row
-    std::span<std::uint32_t> windows;  ///< first element that is not 0, and the one after the last; of each row
+    plan_array<std::uint64_t> bits;     ///< `width` elements for each row
+    plan_array<std::uint32_t> windows;  ///< first element that is not 0, and the one after the last; of each row
     std::size_t width = 0;             ///< elements of a row
 
     /// Returns all elements of a row.
-    [[nodiscard]] constexpr std::span<std::uint64_t> row(std::size_t at) const noexcept {
-        return bits.subspan(at * width, width);
+    [[nodiscard]] constexpr plan_array<std::uint64_t> row(std::size_t at) const noexcept {
+        return bits.subspan(at * width).first(width);
     }
     /// Returns the items of a row.
     [[nodiscard]] constexpr item_set set(std::size_t at) const noexcept {
         const std::uint32_t begin = windows[2 * at], end = windows[2 * at + 1];
-        return {row(at).subspan(begin, end - begin), begin};
+        return {row(at).subspan(begin).first(end - begin), begin};
     }
     /// Adds an item to a row. Afterwards `find_window` is needed.
     constexpr void add(std::size_t at, std::size_t item) const noexcept {

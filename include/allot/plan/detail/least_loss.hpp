@@ -67,7 +67,7 @@ public:
     /// The buffers, their sizes and values, and the capacity. These are the arguments of the latest `prices::run`.
     template <class Size, class Value>
     struct choice {
-        std::span<const std::uint32_t> list{};
+        plan_array<const std::uint32_t> list{};
         Size size_of{};
         Value value{};
         std::uint64_t capacity = 0;

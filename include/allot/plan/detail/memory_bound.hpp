@@ -148,7 +148,7 @@ private:
         sort_by(dearest_first, sorted, count, [&](std::uint32_t i) { return ~of.value(i); });
         for (std::size_t i = 0; i != facts_->count(); ++i) counted[i] = 0;
         std::uint64_t outside = 0;
-        cliques.each({dearest_first, count}, [&](std::span<const std::uint32_t> clique) {
+        cliques.each({dearest_first, count}, [&](plan_array<const std::uint32_t> clique) {
             std::uint64_t memories = 0;
             for (const std::uint32_t i : clique) memories |= facts_->allowed()[i] & of.value.mask;
             const auto inside = static_cast<std::size_t>(std::popcount(memories));

@@ -232,7 +232,7 @@ private:
         std::uint64_t spent = 0;
         begin_empty();
         for (std::size_t m = 0; m != memories().size(); ++m) {
-            const std::span<const std::uint32_t> list{list_, list_candidates(m)};
+            const plan_array<const std::uint32_t> list{list_, list_candidates(m)};
             const std::uint64_t priceless = price_candidates(m, list);
             const std::uint64_t left = effort - std::min(spent, effort);
             const std::uint64_t share = m + 2 >= memories().size() ? left : left / 2;
@@ -267,7 +267,7 @@ private:
     /// fits no later memory, or remained unplaced in an earlier round, has a higher value than all other buffers
     /// together. Returns the least such value.
     [[nodiscard]] constexpr std::uint64_t price_candidates(std::size_t m,
-                                                           std::span<const std::uint32_t> list) noexcept {
+                                                           plan_array<const std::uint32_t> list) noexcept {
         const auto later = [&](std::uint32_t i) { return m == 63 ? 0 : open_[i] >> (m + 1); };
         const auto is_priceless = [&](std::uint32_t i) { return later(i) == 0 || paid_[i] >= nowhere_cost_; };
         const std::size_t some = list.size();

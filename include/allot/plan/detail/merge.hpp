@@ -37,7 +37,7 @@ namespace detail {
 struct merged_problem {
     /// The problem without `together`.
     plan_problem problem{};
-    std::span<const std::uint32_t> became{};  ///< new index, by given buffer; empty if no index changed
+    plan_array<const std::uint32_t> became{};  ///< new index, by given buffer; empty if no index changed
     /// Returns the index that a given buffer has in `problem`.
     [[nodiscard]] constexpr std::size_t operator[](std::size_t buffer) const noexcept {
         return became.empty() ? buffer : became[buffer];
@@ -80,9 +80,12 @@ public:
         return merge_apart();
     }
     [[nodiscard]] constexpr merged_problem merged() const noexcept {
-        return {
-            {buffers_.first(groups_), revivals_.first(revived_), fixed_, {}, apart_.first(pairs_), problem_->reserved},
-            {became_, count_}};
+        return {{.buffers = buffers_.first(groups_).as_span(),
+                 .revivals = revivals_.first(revived_).as_span(),
+                 .fixed = fixed_.as_span(),
+                 .apart = apart_.first(pairs_).as_span(),
+                 .reserved = problem_->reserved},
+                {became_, count_}};
     }
     [[nodiscard]] constexpr plan_sizes sizes() const noexcept {
         if (!sized_) return {};
@@ -218,10 +221,10 @@ private:
     std::size_t count_, lives_;
     std::uint32_t *became_, *order_, *scratch_;        // group by buffer; lives
     std::uint64_t *until_, *life_size_, *apart_size_;  // last end by buffer; size by merged life and by pair
-    std::span<plan_buffer> buffers_;                   // of the merged problem
-    std::span<plan_revival> revivals_;
-    std::span<plan_fixed> fixed_;
-    std::span<plan_pair> apart_;
+    plan_array<plan_buffer> buffers_;                  // of the merged problem
+    plan_array<plan_revival> revivals_;
+    plan_array<plan_fixed> fixed_;
+    plan_array<plan_pair> apart_;
     std::uint32_t groups_ = 0;
     std::size_t revived_ = 0, pairs_ = 0;
     bool sized_ = false;

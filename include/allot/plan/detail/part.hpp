@@ -79,10 +79,10 @@ public:
             }
             pairs_[paired_++] = {number_[pair.first], number_[pair.second]};
         }
-        return {.buffers = buffers_.first(count_),
-                .revivals = revivals_.first(revived_),
-                .fixed = fixed_.first(fixed),
-                .apart = pairs_.first(paired_)};
+        return {.buffers = buffers_.first(count_).as_span(),
+                .revivals = revivals_.first(revived_).as_span(),
+                .fixed = fixed_.first(fixed).as_span(),
+                .apart = pairs_.first(paired_).as_span()};
     }
     /// Returns the sizes for the problem that the last call of `problem` returned.
     [[nodiscard]] constexpr plan_sizes sizes() const noexcept {
@@ -100,10 +100,10 @@ private:
     std::uint64_t *life_size_ = nullptr, *apart_size_ = nullptr;  // null: no lifetime has a different size
     std::uint32_t count_ = 0;
     std::size_t revived_ = 0, paired_ = 0;
-    std::span<plan_buffer> buffers_{};
-    std::span<plan_revival> revivals_{};
-    std::span<plan_fixed> fixed_{};
-    std::span<plan_pair> pairs_{};
+    plan_array<plan_buffer> buffers_{};
+    plan_array<plan_revival> revivals_{};
+    plan_array<plan_fixed> fixed_{};
+    plan_array<plan_pair> pairs_{};
 };
 
 }  // namespace detail

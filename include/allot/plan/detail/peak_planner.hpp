@@ -30,7 +30,7 @@ class peak_planner {
 public:
     /// Arrays for the offsets of the lowest plan, which remain after `run`, and of a trial. By merged buffer.
     struct offset_arrays {
-        std::span<std::uint64_t> lowest, trial;
+        plan_array<std::uint64_t> lowest, trial;
     };
 
     constexpr peak_planner(const plan_problem& problem, const plan_sizes& sizes, const plan_bound& bound,
@@ -135,7 +135,7 @@ private:
     const plan_sizes* sizes_;
     const plan_bound* bound_;
     plan_options options_;
-    std::span<std::uint64_t> lowest_, trial_;
+    plan_array<std::uint64_t> lowest_, trial_;
     plan_workspace workspace_;
     Watch* watch_;
     plan_summary made_{};

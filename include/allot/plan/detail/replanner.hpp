@@ -38,7 +38,7 @@ namespace detail {
 /// Computes for each group of merged buffers its home, that is the most frequent old offset of its unchanged buffers,
 /// and its cost, that is the number of buffers with that offset. Uses a part of the workspace of `ejection_search`.
 constexpr void find_homes(const plan_problem& problem, std::span<const plan_place> before, const merged_problem& merged,
-                          std::span<std::uint64_t> home, std::span<std::uint32_t> cost,
+                          plan_array<std::uint64_t> home, plan_array<std::uint32_t> cost,
                           plan_workspace workspace) noexcept {
     const plan_buffer* const groups = merged.problem.buffers.data();
     for (std::size_t group = 0; group != home.size(); ++group) {
@@ -241,8 +241,8 @@ private:
     plan_options options_;
     Watch* watch_;
     merged_problem merged_{};
-    std::span<std::uint64_t> home_{};              // by group
-    std::span<std::uint32_t> cost_{}, counted_{};  // by group; by buffer: 1 if a move of it counts
+    plan_array<std::uint64_t> home_{};              // by group
+    plan_array<std::uint32_t> cost_{}, counted_{};  // by group; by buffer: 1 if a move of it counts
     plan_summary made_{};
     std::size_t moved_ = 0, others_ = 0, strayed_ = 0;  // others_: buffers that count
     std::uint64_t peak_ = nowhere;                      // lowest peak of the search, without the plan from scratch

@@ -10,7 +10,7 @@
 // bytes a range, in arrays that the caller provides. Thread safety: concurrent readers are safe.
 #pragma once
 
-#include <allot/plan/problem.hpp>
+#include <allot/plan/workspace.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -23,8 +23,8 @@ class reserved_ranges {
 public:
     constexpr reserved_ranges() noexcept = default;
     /// Precondition: no range wraps, and each array has an element for every range.
-    constexpr reserved_ranges(std::span<const plan_reserved> given, std::span<std::uint64_t> begins,
-                              std::span<std::uint64_t> ends) noexcept
+    constexpr reserved_ranges(std::span<const plan_reserved> given, plan_array<std::uint64_t> begins,
+                              plan_array<std::uint64_t> ends) noexcept
         : begins_{begins}, ends_{ends} {
         std::size_t count = 0, kept = 0;
         for (const plan_reserved& range : given) {
@@ -45,7 +45,7 @@ public:
         ends_ = ends_.first(kept);
     }
 
-    [[nodiscard]] constexpr std::span<const std::uint64_t> ends() const noexcept { return ends_; }
+    [[nodiscard]] constexpr plan_array<const std::uint64_t> ends() const noexcept { return ends_; }
 
     /// Computes the least height with `bytes` unreserved bytes below it. Returns false if it exceeds 64 bits.
     [[nodiscard]] constexpr bool height_beside(std::uint64_t bytes, std::uint64_t& height) const noexcept {
@@ -71,7 +71,7 @@ public:
     }
 
 private:
-    std::span<std::uint64_t> begins_, ends_;
+    plan_array<std::uint64_t> begins_, ends_;
 };
 
 }  // namespace detail

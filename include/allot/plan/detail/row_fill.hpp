@@ -59,7 +59,7 @@ public:
 
     /// Improves a plan. `list`: the buffers that the memory may hold. The others have no rows. Returns the effort.
     template <class Stop>
-    std::uint64_t run(std::span<const std::uint32_t> list, fill_values values, const plan_memory& memory,
+    std::uint64_t run(plan_array<const std::uint32_t> list, fill_values values, const plan_memory& memory,
                       std::uint64_t effort, Stop stop) noexcept {
         candidates_.begin(list, values, memory.capacity, memory.align);
         const std::uint64_t lost = candidates_.price(price_, effort);
@@ -122,7 +122,7 @@ private:
         });
         candidates_.sort(near_, near_count_, [this](std::uint32_t i) { return at_.offset[i]; });
     }
-    [[nodiscard]] std::span<const std::uint32_t> near_buffers() const noexcept { return {near_, near_count_}; }
+    [[nodiscard]] plan_array<const std::uint32_t> near_buffers() const noexcept { return {near_, near_count_}; }
     /// Returns the largest number of rows for which each section has enough free bytes, contiguous or not.
     [[nodiscard]] std::uint64_t most_rows(std::uint32_t buffer) const noexcept {
         std::uint64_t load = 0;

@@ -298,7 +298,7 @@ private:
             list_[count++] = i;
         }
         if (count == 0) return;
-        const std::span<const std::uint32_t> list{list_, count};
+        const plan_array<const std::uint32_t> list{list_, count};
 
         // Scales the values such that their sum fits 64 bits, with those of buffers that must be here.
         unsigned shift = 0;
@@ -387,8 +387,8 @@ private:
     row_choices choices_{};
     rows_in_memory at_{};
     row_places made_{}, best_{};
-    std::span<plan_buffer> parts_{};
-    std::span<plan_fixed> fixed_{};
+    plan_array<plan_buffer> parts_{};
+    plan_array<plan_fixed> fixed_{};
     plan_workspace workspace_{};
     bool stopped_ = false;
 };

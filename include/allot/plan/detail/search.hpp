@@ -131,7 +131,7 @@ public:
     /// by buffer, only if it finds them. `stop()` is called from time to time; if it returns true, the search is out of
     /// budget.
     template <class Stop = never_stops>
-    [[nodiscard]] constexpr search_result find(std::uint64_t capacity, std::span<std::uint64_t> offsets,
+    [[nodiscard]] constexpr search_result find(std::uint64_t capacity, plan_array<std::uint64_t> offsets,
                                                std::uint64_t nodes, Stop stop = {}) noexcept {
         if (!well_formed_ || offsets.size() != map().buffers()) return {};
         nodes_ = 0;
@@ -182,7 +182,7 @@ private:
         return height > none - granule() ? none : height / granule() * granule() + granule();
     }
 
-    constexpr std::uint64_t write(std::span<std::uint64_t> offsets) const noexcept {
+    constexpr std::uint64_t write(plan_array<std::uint64_t> offsets) const noexcept {
         std::uint64_t height = 0;
         for (std::size_t i = 0; i < map().buffers(); ++i) {
             offsets[map().buffer(i)] = state_.offset(i);
@@ -352,10 +352,10 @@ private:
     bool well_formed_ = false, lowest_floors_only_ = true, stopped_ = false;
     std::uint64_t nodes_ = 0;
     std::size_t depth_ = 0;
-    std::span<std::uint64_t> memo_;  // fingerprints of failed states
-    std::span<std::uint64_t> frame_print_;
-    std::span<index> frame_from_, frame_until_, frame_next_, frame_section_, frame_rank_;  // by depth
-    std::span<index> frame_mark_, frame_placed_, frame_placed_mark_;
+    plan_array<std::uint64_t> memo_;  // fingerprints of failed states
+    plan_array<std::uint64_t> frame_print_;
+    plan_array<index> frame_from_, frame_until_, frame_next_, frame_section_, frame_rank_;  // by depth
+    plan_array<index> frame_mark_, frame_placed_, frame_placed_mark_;
 };
 
 }  // namespace detail

@@ -96,9 +96,9 @@ private:
                ((whole >= 16 ? x >> (whole - 16) : x << (16 - whole)) & 0xffff);
     }
 
-    std::span<std::uint64_t> key_;        // by item
-    std::span<std::uint64_t> dead_ends_;  // by item: shares of the dead ends that it caused
-    std::span<index> sorted_, rank_;      // items sorted by key; by item
+    plan_array<std::uint64_t> key_;        // by item
+    plan_array<std::uint64_t> dead_ends_;  // by item: shares of the dead ends that it caused
+    plan_array<index> sorted_, rank_;      // items sorted by key; by item
 };
 
 }  // namespace detail

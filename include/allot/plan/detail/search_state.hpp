@@ -113,7 +113,7 @@ public:
     }
 
     /// One bit for each item.
-    [[nodiscard]] constexpr std::span<const std::uint64_t> waiting() const noexcept { return waiting_; }
+    [[nodiscard]] constexpr plan_array<const std::uint64_t> waiting() const noexcept { return waiting_; }
     [[nodiscard]] constexpr bool waits(std::size_t item) const noexcept {
         return (waiting_[item / 64] >> (item % 64) & 1) != 0;
     }
@@ -301,14 +301,14 @@ private:
     std::uint64_t bound_ = 0, granule_ = 1, capacity_ = 0;
     std::size_t trail_ = 0, placed_ = 0, changes_ = 0;
     index failed_item_ = no_index, failed_section_ = no_index;  // cause of the last failed change
-    std::span<std::uint64_t> offset_, lowest_;                  // by item: if placed; if waiting
-    std::span<index> path_;                                     // items in the order of placement
-    std::span<std::uint64_t> left_, floor_;                     // by section: sum of the waiting sizes; floor
-    std::span<index> resting_, crossing_;    // by section: number that may rest; that cross to the next
-    std::span<index> changed_, is_changed_;  // sections; by section
-    std::span<std::uint64_t> waiting_;       // one bit for each item
-    std::span<std::uint64_t> trail_old_;     // old value of an item's lowest offset or of a floor
-    std::span<index> trail_what_, trail_resting_;
+    plan_array<std::uint64_t> offset_, lowest_;                 // by item: if placed; if waiting
+    plan_array<index> path_;                                    // items in the order of placement
+    plan_array<std::uint64_t> left_, floor_;                    // by section: sum of the waiting sizes; floor
+    plan_array<index> resting_, crossing_;    // by section: number that may rest; that cross to the next
+    plan_array<index> changed_, is_changed_;  // sections; by section
+    plan_array<std::uint64_t> waiting_;       // one bit for each item
+    plan_array<std::uint64_t> trail_old_;     // old value of an item's lowest offset or of a floor
+    plan_array<index> trail_what_, trail_resting_;
 };
 
 }  // namespace detail

@@ -387,8 +387,8 @@ private:
             total_[section] = std::numeric_limits<std::uint64_t>::max();
     }
 
-    std::span<std::uint64_t> size_, align_, fixed_, length_, earliest_, steps_, times_, spans_, span_size_, total_;
-    std::span<index> buffer_, item_, twin_, first_, last_, span_begin_, first_item_;
+    plan_array<std::uint64_t> size_, align_, fixed_, length_, earliest_, steps_, times_, spans_, span_size_, total_;
+    plan_array<index> buffer_, item_, twin_, first_, last_, span_begin_, first_item_;
     item_rows rows_{};  // neighbors of each item, then members of each section
     index items_ = 0, sections_ = 0, time_sections_ = 0;
     bool contradictory_ = false, sized_ = false;

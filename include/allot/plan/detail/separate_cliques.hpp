@@ -41,7 +41,7 @@ public:
     /// Calls `visit(clique)` for cliques of two buffers of `list` or more, each in the order of the list. If it returns
     /// true, the buffers are in no further clique.
     template <class Visit>
-    constexpr void each(std::span<const std::uint32_t> list, Visit visit) noexcept {
+    constexpr void each(plan_array<const std::uint32_t> list, Visit visit) noexcept {
         for (std::size_t i = 0; i != buffers_; ++i) rank_[i] = met_[i] = 0;
         for (std::uint32_t k = 0; k != list.size(); ++k) rank_[list[k]] = k + 1;
         for (const std::uint32_t first : list) {
@@ -53,7 +53,7 @@ public:
                     if (met_[other] + 1 == count) met_[other] = count;
             }
             for (const std::uint32_t other : separate_->of(first)) met_[other] = 0;
-            if (count > 1 && visit(std::span<const std::uint32_t>{clique_, count}))
+            if (count > 1 && visit(plan_array<const std::uint32_t>{clique_, count}))
                 for (std::uint32_t k = 0; k != count; ++k) rank_[clique_[k]] = 0;
         }
     }
@@ -70,7 +70,7 @@ public:
         for (std::uint32_t i = 0; i != buffers_; ++i)
             if (!separate_->of(i).empty()) decided_[some++] = i;
         sort_by_pairs(decided_, clique_, some);
-        each({decided_, some}, [&](std::span<const std::uint32_t> clique) {
+        each({decided_, some}, [&](plan_array<const std::uint32_t> clique) {
             std::uint64_t memories = 0;
             for (const std::uint32_t i : clique) memories |= allowed[i];
             is_impossible = is_impossible || static_cast<std::size_t>(std::popcount(memories)) < clique.size();

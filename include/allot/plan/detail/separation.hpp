@@ -50,9 +50,9 @@ public:
         return given.buffers.buffers[pair.first].size != 0 && given.buffers.buffers[pair.second].size != 0;
     }
     /// Returns the buffers that must be in another memory than `buffer`, one for each pair.
-    [[nodiscard]] constexpr std::span<const std::uint32_t> of(std::size_t buffer) const noexcept {
+    [[nodiscard]] constexpr plan_array<const std::uint32_t> of(std::size_t buffer) const noexcept {
         if (first_ == nullptr) return {};
-        return {other_ + first_[buffer], other_ + first_[buffer + 1]};
+        return {other_ + first_[buffer], first_[buffer + 1] - first_[buffer]};
     }
     /// Returns whether `is(other)` is true for a buffer that must be in another memory than `buffer`.
     template <class Is>

@@ -11,7 +11,7 @@
 // Complexity: O(1). Memory: views of arrays of the caller. Thread safety: any number of concurrent readers.
 #pragma once
 
-#include <allot/plan/problem.hpp>
+#include <allot/plan/workspace.hpp>
 
 namespace allot {
 inline namespace v1 {
@@ -19,8 +19,8 @@ namespace detail {
 
 /// Sizes of buffers that differ between their lifetimes. If the spans are empty, each buffer keeps its own size.
 struct plan_sizes {
-    std::span<const std::uint64_t> lives{};  ///< Size of each buffer in its first lifetime, then in each revival.
-    std::span<const std::uint64_t> apart{};  ///< Both sizes of each pair that is `apart`.
+    plan_array<const std::uint64_t> lives{};  ///< Size of each buffer in its first lifetime, then in each revival.
+    plan_array<const std::uint64_t> apart{};  ///< Both sizes of each pair that is `apart`.
 
     /// Returns the size in a lifetime. Lifetime i is the first one of buffer i. The revivals follow the buffers.
     [[nodiscard]] constexpr std::uint64_t of_life(const plan_problem& problem, std::size_t life) const noexcept {
