@@ -23,6 +23,7 @@
 #include <allot/plan/validate_queues.hpp>
 #include <allot/plan/validate_ranged.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>

@@ -8,6 +8,7 @@
 #include <allot/plan/timed.hpp>
 #include <allot/plan/validate_timed.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <numeric>

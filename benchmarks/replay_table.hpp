@@ -4,6 +4,7 @@
 
 #include "replay.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 

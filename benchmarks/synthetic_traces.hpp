@@ -12,6 +12,7 @@
 
 #include <allot/inspect/trace.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <queue>

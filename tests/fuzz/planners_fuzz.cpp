@@ -15,6 +15,7 @@
 #include <allot/plan/validate_ranged.hpp>
 #include <allot/plan/validate_timed.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 

@@ -14,6 +14,7 @@
 #include "../network_demo/table.hpp"
 #include "planning.hpp"
 
+#include <algorithm>
 #include <ostream>
 
 namespace planner {

@@ -17,6 +17,7 @@
 
 #include "expressions.hpp"
 
+#include <algorithm>
 #include <array>
 #include <unordered_map>
 

@@ -11,6 +11,7 @@
 #include <allot/plan/rows.hpp>
 #include <allot/plan/validate_rows.hpp>
 
+#include <algorithm>
 #include <unordered_set>
 
 namespace planner {

@@ -18,6 +18,8 @@
 #include <allot/plan/rows.hpp>
 #include <allot/plan/validate_rows.hpp>
 
+#include <algorithm>
+
 namespace planner {
 
 /// A change after which a plan fits.

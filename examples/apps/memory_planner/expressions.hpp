@@ -7,6 +7,7 @@
 
 #include "input.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <map>
 

@@ -17,6 +17,7 @@
 #include <allot/plan/share_branches.hpp>
 #include <allot/plan/validate_branches.hpp>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <sstream>

@@ -20,6 +20,7 @@
 
 #include "mlir_types.hpp"
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 

@@ -14,6 +14,7 @@
 
 #include <allot/plan/graph.hpp>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <set>

@@ -15,6 +15,7 @@
 #include "page_parts.hpp"  // page_style and page_script, made by CMake
 #include "picture.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 namespace planner {

@@ -14,6 +14,8 @@
 #include <allot/plan/validate_mixed.hpp>
 #include <allot/plan/validate_pages.hpp>
 
+#include <algorithm>
+
 namespace planner {
 
 /// Returns the buffers that may lie in pages.

@@ -16,6 +16,8 @@
 #include "../network_demo/svg_elements.hpp"
 #include "report.hpp"
 
+#include <algorithm>
+
 namespace planner {
 
 class picture {

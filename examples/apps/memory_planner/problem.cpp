@@ -5,6 +5,7 @@
 #include "expressions.hpp"
 #include "json_reader.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <unordered_map>
 #include <unordered_set>

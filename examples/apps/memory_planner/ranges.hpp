@@ -11,6 +11,8 @@
 #include <allot/plan/ranged.hpp>
 #include <allot/plan/validate_ranged.hpp>
 
+#include <algorithm>
+
 namespace planner {
 
 /// A plan for all values, and the arrays of its problem.

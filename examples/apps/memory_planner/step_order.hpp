@@ -20,6 +20,7 @@
 
 #include <allot/plan/order_operators.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <set>

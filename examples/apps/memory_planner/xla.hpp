@@ -18,6 +18,7 @@
 
 #include "input.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <set>

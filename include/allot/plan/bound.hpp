@@ -102,7 +102,7 @@ private:
             if (align == 1) most_ = load.highest;
             if (align == each_aligned_) rounded_ = load;
             is_rounded_ = is_rounded_ || align == each_aligned_;
-            if (load.highest - std::min(load.padding, load.highest) > bound_.bytes)
+            if (load.highest - smaller(load.padding, load.highest) > bound_.bytes)
                 bound_ = {load.highest - load.padding, load.step, {}};
         }
         return {};
@@ -113,7 +113,7 @@ private:
         const auto size_of = [&](std::size_t life) { return sizes_->of_life(*problem_, life); };
         aligned_load load;
         for (std::size_t life = 0; life != lifetimes_; ++life)
-            if (is_aligned(life)) load.padding = std::max(load.padding, (~size_of(life) + 1) & (align - 1));
+            if (is_aligned(life)) load.padding = larger(load.padding, (~size_of(life) + 1) & (align - 1));
         std::uint64_t sum = 0;
         sweep_.run(
             [&](std::size_t life, std::int64_t step) {
@@ -141,14 +141,14 @@ private:
     constexpr void raise_to_fixed_ends() noexcept {
         for (const plan_fixed& fixed : problem_->fixed)
             if (const std::uint64_t size = buffers_[fixed.buffer].size; size != 0)
-                bound_.bytes = std::max(bound_.bytes, fixed.offset + size);
+                bound_.bytes = larger(bound_.bytes, fixed.offset + size);
     }
     [[nodiscard]] constexpr plan_error raise_to_pairs() noexcept {
         for (std::size_t pair = 0; pair != problem_->apart.size(); ++pair) {
             std::uint64_t both = 0;
             if (!checked_add(sizes_->of_first(*problem_, pair), sizes_->of_second(*problem_, pair), both))
                 return {plan_refusal::too_large, problem_->apart[pair].first};
-            bound_.bytes = std::max(bound_.bytes, both);
+            bound_.bytes = larger(bound_.bytes, both);
         }
         return {};
     }
@@ -156,8 +156,8 @@ private:
         if (!is_rounded_ || !clique_search<>::may_find(*problem_)) return;
         clique_search<> cliques{*problem_, *sizes_, each_aligned_, workspace_};
         const std::uint64_t heaviest = cliques.heaviest(rounded_.highest);
-        bound_.bytes = std::max(bound_.bytes, heaviest - std::min(rounded_.padding, heaviest));
-        if (rounded_.padding == 0) most_ = std::max(most_, heaviest);
+        bound_.bytes = larger(bound_.bytes, heaviest - smaller(rounded_.padding, heaviest));
+        if (rounded_.padding == 0) most_ = larger(most_, heaviest);
     }
     [[nodiscard]] constexpr plan_error raise_beside_reserved() noexcept {
         const std::size_t count = problem_->reserved.size();
@@ -167,7 +167,7 @@ private:
         std::uint64_t height = 0;
         if (!reserved_ranges{problem_->reserved, begins, ends}.height_beside(most_, height))
             return {plan_refusal::too_large, 0};
-        bound_.bytes = std::max(bound_.bytes, height);
+        bound_.bytes = larger(bound_.bytes, height);
         return {};
     }
     constexpr void list_live() noexcept {

@@ -58,7 +58,7 @@ inline namespace v1 {
 [[nodiscard]] constexpr plan_space space_of_memories(const memories_problem& problem,
                                                      const memories_options& options = {}) noexcept {
     return detail::merge_space(problem.buffers) +
-           max(bound_space(problem.buffers), detail::memory_planner::space(problem, options));
+           max(bound_space(problem.buffers), detail::memory_planner<>::space(problem, options));
 }
 
 /// Plans without a heap. Writes one element for each buffer to `places` and one for each memory to `needs`.
@@ -83,7 +83,7 @@ template <class Watch = unwatched>
     if (!merged) return answer::failure(merged.error());
     const auto most = bound_of(merged->problem, workspace, sizes);
     if (!most) return answer::failure(merged->as_given(most.error()));
-    detail::memory_planner planner{*merged, sizes, problem, options, workspace};
+    detail::memory_planner<> planner{*merged, sizes, problem, options, workspace};
     if (const plan_error error = planner.read(); error.reason != plan_refusal::none) return answer::failure(error);
 
     memories_summary made;
@@ -104,8 +104,9 @@ template <class Watch = unwatched>
         }
         if (planner.memory(i) != 0) made.spilled += buffer.size;
         memory_needs& need = needs[planner.memory(i)];
-        if (buffer.size != 0) need.peak = std::max(need.peak, planner.offset(i) + buffer.size);
-        need.align = std::max({need.align, buffer.align, problem.memories[planner.memory(i)].align});
+        if (buffer.size != 0) need.peak = detail::larger(need.peak, planner.offset(i) + buffer.size);
+        need.align =
+            detail::larger(need.align, detail::larger(buffer.align, problem.memories[planner.memory(i)].align));
     }
     if (made.unplaced == 0) made.status = made.cost <= made.bound ? plan_status::optimal : plan_status::feasible;
     else

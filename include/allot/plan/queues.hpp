@@ -31,6 +31,8 @@
 #include <allot/plan/detail/queue_order.hpp>
 #include <allot/plan/plan.hpp>
 
+#include <algorithm>
+
 namespace allot {
 inline namespace v1 {
 

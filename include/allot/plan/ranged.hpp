@@ -36,6 +36,8 @@
 
 #include <allot/plan/detail/ranged_planner.hpp>
 
+#include <algorithm>
+
 namespace allot {
 inline namespace v1 {
 

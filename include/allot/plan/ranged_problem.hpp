@@ -26,6 +26,8 @@
 #include <allot/plan/planned.hpp>
 #include <allot/plan/symbolic.hpp>
 
+#include <algorithm>
+
 namespace allot {
 inline namespace v1 {
 

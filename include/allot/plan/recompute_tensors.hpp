@@ -26,6 +26,7 @@
 
 #include <allot/plan/detail/order_model.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 

@@ -34,6 +34,8 @@
 #include <allot/plan/detail/remaining_problem.hpp>
 #include <allot/plan/replan.hpp>
 
+#include <algorithm>
+
 namespace allot {
 inline namespace v1 {
 

@@ -31,6 +31,8 @@
 #include <allot/plan/detail/branched_lives.hpp>
 #include <allot/plan/share_bytes.hpp>
 
+#include <algorithm>
+
 namespace allot {
 inline namespace v1 {
 namespace detail {

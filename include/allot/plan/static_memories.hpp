@@ -28,6 +28,8 @@
 #include <allot/plan/memories.hpp>
 #include <allot/plan/planned.hpp>
 
+#include <algorithm>
+
 namespace allot {
 inline namespace v1 {
 

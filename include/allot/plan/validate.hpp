@@ -87,7 +87,7 @@ struct plan_violation {
 /// Returns the size of the workspace that `validate` needs.
 [[nodiscard]] constexpr plan_space validate_space(const plan_problem& problem) noexcept {
     const std::size_t buffers = problem.buffers.size(), lifetimes = buffers + problem.revivals.size();
-    const std::size_t sorted = std::max(lifetimes, problem.reserved.size());
+    const std::size_t sorted = detail::larger(lifetimes, problem.reserved.size());
     return {3 * sorted + 6 * buffers, buffers / 32 + 12, 0};
 }
 
@@ -161,7 +161,7 @@ public:
           count_{problem.buffers.size()},
           lifetimes_{count_ + problem.revivals.size()},
           workspace_{workspace} {
-        const std::size_t sorted = std::max(lifetimes_, problem.reserved.size());
+        const std::size_t sorted = larger(lifetimes_, problem.reserved.size());
         starts_ = workspace_.cut_u32(sorted);
         ends_ = workspace_.cut_u32(sorted);
         scratch_ = workspace_.cut_u32(sorted);
@@ -197,7 +197,7 @@ private:
             if (begin(pair.first) != begin(pair.second))
                 return {plan_violation_kind::not_together, pair.first, pair.second};
         for (const plan_pair& pair : problem_->apart)
-            if (std::max(begin(pair.first), begin(pair.second)) < std::min(end(pair.first), end(pair.second)))
+            if (larger(begin(pair.first), begin(pair.second)) < smaller(end(pair.first), end(pair.second)))
                 return {plan_violation_kind::not_apart, pair.first, pair.second};
         return {};
     }

@@ -27,6 +27,7 @@
 
 #include <allot/plan/validate_graph.hpp>
 
+#include <algorithm>
 #include <set>
 #include <unordered_map>
 #include <utility>

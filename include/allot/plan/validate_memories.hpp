@@ -147,12 +147,12 @@ private:
             if (memory(i) != m) continue;
             number[i] = count;
             here[count] = i;
-            const std::uint64_t align = std::max(buffers_[i].align, of.align), offset = plan_->places[i].offset;
+            const std::uint64_t align = larger(buffers_[i].align, of.align), offset = plan_->places[i].offset;
             arrays.buffers[count] = {buffers_[i].size, buffers_[i].live, align};
             arrays.u64[count++] = offset;
-            needs.align = std::max(needs.align, align);
+            needs.align = larger(needs.align, align);
             // A sum that wraps is a violation that `validate` finds.
-            if (buffers_[i].size != 0) needs.peak = std::max(needs.peak, offset + buffers_[i].size);
+            if (buffers_[i].size != 0) needs.peak = larger(needs.peak, offset + buffers_[i].size);
         }
         std::size_t revivals = 0, fixed = 0;
         for (const plan_revival& each : all.revivals)

@@ -33,6 +33,7 @@
 #include <allot/plan/detail/piece_validator.hpp>
 #include <allot/plan/moves_violation.hpp>
 
+#include <algorithm>
 #include <tuple>
 
 namespace allot {

@@ -28,6 +28,8 @@
 #include <allot/plan/check.hpp>
 #include <allot/plan/workspace.hpp>
 
+#include <algorithm>
+
 namespace allot {
 inline namespace v1 {
 

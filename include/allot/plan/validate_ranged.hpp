@@ -29,6 +29,7 @@
 
 #include <allot/plan/ranged_problem.hpp>
 
+#include <algorithm>
 #include <map>
 
 namespace allot {

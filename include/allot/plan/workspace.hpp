@@ -21,13 +21,14 @@
 // Thread safety: not synchronized. Concurrent calls need separate workspaces.
 #pragma once
 
+#include <allot/plan/detail/algorithms.hpp>
 #include <allot/plan/problem.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 namespace allot {
@@ -54,9 +55,10 @@ struct plan_space {
 
     /// Returns the size that suffices for either of two calls, one after the other.
     friend constexpr plan_space max(plan_space a, plan_space b) noexcept {
-        return {std::max(a.u32, b.u32),         std::max(a.u64, b.u64),           std::max(a.extents, b.extents),
-                std::max(a.buffers, b.buffers), std::max(a.revivals, b.revivals), std::max(a.fixed, b.fixed),
-                std::max(a.pairs, b.pairs)};
+        return {detail::larger(a.u32, b.u32),           detail::larger(a.u64, b.u64),
+                detail::larger(a.extents, b.extents),   detail::larger(a.buffers, b.buffers),
+                detail::larger(a.revivals, b.revivals), detail::larger(a.fixed, b.fixed),
+                detail::larger(a.pairs, b.pairs)};
     }
     /// Returns the size that suffices for both uses at the same time.
     friend constexpr plan_space operator+(plan_space a, plan_space b) noexcept {
@@ -76,10 +78,21 @@ public:
     constexpr plan_array() noexcept = default;
     /// Views `size` elements from `data` on.
     constexpr plan_array(T* data, std::size_t size) noexcept : data_{data}, size_{size} {}
-    /// Views all elements of a container, such as std::vector, std::array or std::span.
-    template <class Container>
-        requires requires(Container& from, T* to) { to = from.data(); }
-    constexpr plan_array(Container&& from) noexcept : plan_array{from.data(), from.size()} {}
+    /// Views all elements of a container that outlives the view, such as std::vector or std::array.
+    template <class Container, class From = std::remove_pointer_t<decltype(std::declval<Container&>().data())>>
+        requires requires(From (*from)[], T (*to)[]) { to = from; }
+    constexpr plan_array(Container& from) noexcept : plan_array{from.data(), from.size()} {}
+    /// Views all elements of an array.
+    template <std::size_t Count>
+    constexpr plan_array(T (&from)[Count]) noexcept : plan_array{from, Count} {}
+    /// Views the elements of a std::span.
+    template <class From, std::size_t Count>
+        requires requires(From (*from)[], T (*to)[]) { to = from; }
+    constexpr plan_array(std::span<From, Count> from) noexcept : plan_array{from.data(), from.size()} {}
+    /// Views the same elements, as constant ones.
+    template <class From>
+        requires requires(From (*from)[], T (*to)[]) { to = from; }
+    constexpr plan_array(plan_array<From> from) noexcept : plan_array{from.data(), from.size()} {}
 
     /// Returns a pointer to the first element.
     [[nodiscard]] constexpr T* data() const noexcept { return data_; }
@@ -212,44 +225,5 @@ private:
     std::array<plan_pair, Space.pairs> pairs_{};
 };
 
-namespace detail {
-
-/// Sorts `items[0, count)` by the 64-bit number `key(item)`. The sort is stable. `scratch` has `count` elements.
-///
-/// Radix sort by digits of 8 bits, from the lowest on. Skips digits that all keys have in common. Complexity: O(n) for
-/// each digit. There are no comparisons that a processor could mispredict, and few enough statements for the limits
-/// that compilers set for constant expressions.
-template <class T, class Key>
-constexpr void sort_by(T* items, T* scratch, std::size_t count, Key key) noexcept {
-    std::uint64_t some = 0, all = ~std::uint64_t{0};
-    for (std::size_t i = 0; i != count; ++i) {
-        const std::uint64_t value = key(items[i]);
-        some |= value;
-        all &= value;
-    }
-    T *source = items, *target = scratch;
-    for (unsigned shift = 0; shift != 64; shift += 8) {
-        if ((((some ^ all) >> shift) & 255) == 0) continue;
-        std::size_t next[256]{};
-        for (std::size_t i = 0; i != count; ++i) ++next[key(source[i]) >> shift & 255];
-        for (std::size_t digit = 0, sum = 0; digit != 256; ++digit) {
-            sum += next[digit];
-            next[digit] = sum - next[digit];
-        }
-        for (std::size_t i = 0; i != count; ++i) target[next[key(source[i]) >> shift & 255]++] = source[i];
-        T* const sorted = target;
-        target = source;
-        source = sorted;
-    }
-    if (source != items)
-        for (std::size_t i = 0; i != count; ++i) items[i] = source[i];
-}
-
-/// Maps a step to an unsigned number and preserves the order.
-[[nodiscard]] constexpr std::uint64_t ordered(std::int64_t step) noexcept {
-    return static_cast<std::uint64_t>(step) ^ (std::uint64_t{1} << 63);
-}
-
-}  // namespace detail
 }  // namespace v1
 }  // namespace allot

@@ -7,6 +7,8 @@
 #include <allot/allot.hpp>
 #include <allot/plan.hpp>
 
+#include <algorithm>
+
 namespace {
 
 using allot::metal::buffer_layout;

@@ -36,7 +36,7 @@ struct subsets {
     }
     /// Returns the least value of the buffers outside a subset that fits at all steps; `unlimited` if none fits.
     [[nodiscard]] std::uint64_t least() const {
-        std::uint64_t best = detail::least_loss::unlimited;
+        std::uint64_t best = detail::least_loss<>::unlimited;
         for (unsigned subset = 0; subset != 1U << buffers.size(); ++subset) {
             std::uint64_t lost = 0;
             bool fits = true;
@@ -84,9 +84,9 @@ struct width {
 answer ask(const subsets& of, width wide, std::uint64_t most) {
     const allot::plan_problem problem{.buffers = of.buffers, .revivals = of.revivals};
     const std::size_t sections = of.buffers.size() + of.revivals.size();
-    const detail::least_loss::limits limits{wide.states, wide.units, wide.operations};
+    const detail::least_loss<>::limits limits{wide.states, wide.units, wide.operations};
     allot::plan_heap heap{detail::section_tree::space(problem) + detail::prices::space(sections, of.buffers.size()) +
-                          detail::least_loss::space(problem, limits)};
+                          detail::least_loss<>::space(problem, limits)};
     allot::plan_workspace workspace = heap;
     const detail::section_tree where{problem, {}, workspace};
     detail::prices price{where, sections, of.buffers.size(), workspace};
@@ -103,10 +103,10 @@ answer ask(const subsets& of, width wide, std::uint64_t most) {
     const size_of_buffer size_of{&of};
     const value_of_buffer value{&of};
     static_cast<void>(price.run(list.data(), list.size(), size_of, value, of.capacity, where.count(), 100, wide.rows));
-    detail::least_loss loss{where, price, problem, limits, workspace};
+    detail::least_loss<> loss{where, price, problem, limits, workspace};
     answer made;
-    loss.prepare(
-        detail::least_loss::choice<size_of_buffer, value_of_buffer>{list, size_of, value, of.capacity, where.count()});
+    loss.prepare(detail::least_loss<>::choice<size_of_buffer, value_of_buffer>{list, size_of, value, of.capacity,
+                                                                               where.count()});
     const auto keep = [&] {
         if (!loss.found()) return;
         made.found = true;
@@ -128,7 +128,7 @@ answer ask(const subsets& of, width wide, std::uint64_t most) {
 
 }  // namespace
 
-TEST_CASE("least_loss: the least loss of all subsets, a bound for few states, and a choice that fits") {
+TEST_CASE("least_loss<>: the least loss of all subsets, a bound for few states, and a choice that fits") {
     problems::random dice{1};
     std::size_t exact = 0;
     const std::size_t all_problems = problems::times(problems::is_slow ? 600 : 3000);
@@ -139,16 +139,16 @@ TEST_CASE("least_loss: the least loss of all subsets, a bound for few states, an
         for (const std::size_t states : {std::size_t{1}, std::size_t{3}, std::size_t{4096}}) {
             CAPTURE(states);
             const width wide{states, k % 3 == 0 ? 1u : 4u, states == 3 ? 16u : 512u, k % 2 == 0 ? 0u : 1u << 20};
-            const answer made = ask(of, wide, detail::least_loss::unlimited);
+            const answer made = ask(of, wide, detail::least_loss<>::unlimited);
             REQUIRE(made.bound <= least);
-            if (states == 4096 && least != detail::least_loss::unlimited) REQUIRE(made.lost == least);
+            if (states == 4096 && least != detail::least_loss<>::unlimited) REQUIRE(made.lost == least);
             if (states == 4096) REQUIRE(made.bound == least);
             if (made.bound == least && states == 3) ++exact;
             if (!made.found) continue;
             REQUIRE(made.lost >= least);
             for (std::int64_t step = 0; step != 12; ++step) REQUIRE(of.load(made.subset, step) <= of.capacity);
         }
-        if (least == detail::least_loss::unlimited) continue;
+        if (least == detail::least_loss<>::unlimited) continue;
         const width all{4096, 4, 512, 1 << 20};
         REQUIRE(ask(of, all, least + 1).bound == least);  // a known plan that loses one more
         REQUIRE_FALSE(ask(of, all, least).found);         // nothing loses less
@@ -157,8 +157,8 @@ TEST_CASE("least_loss: the least loss of all subsets, a bound for few states, an
     CHECK(exact > all_problems / 2);
 }
 
-TEST_CASE("least_loss: no effort, no memory") {
-    CHECK(detail::least_loss::limits::of(0, 100).states == 0);
+TEST_CASE("least_loss<>: no effort, no memory") {
+    CHECK(detail::least_loss<>::limits::of(0, 100).states == 0);
     const std::array buffers{allot::plan_buffer{.size = 1, .live = {0, 1}}};
-    CHECK(detail::least_loss::space({.buffers = buffers}, {}) == allot::plan_space{});
+    CHECK(detail::least_loss<>::space({.buffers = buffers}, {}) == allot::plan_space{});
 }

@@ -9,6 +9,7 @@
 
 #include <allot/plan/mixed_problem.hpp>
 
+#include <algorithm>
 #include <vector>
 
 namespace problems {

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 namespace {
 
 /// Returns the most live bytes of a step, without aliases: a tensor lives from its operator to its last reader.

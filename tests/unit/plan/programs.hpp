@@ -5,6 +5,7 @@
 #include "byte_machine.hpp"
 #include "graphs.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace programs {

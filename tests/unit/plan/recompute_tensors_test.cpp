@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 namespace {
 
 /// Runs the graph with symbols. Each group of tensors that share bytes has bytes of its own.

@@ -35,6 +35,37 @@ TEST_CASE("plan_array: converts to a view of constant elements, and does not dro
     static_assert(!std::is_convertible_v<const std::array<std::uint64_t, 2>&, allot::plan_array<std::uint64_t>>);
     static_assert(!std::is_convertible_v<allot::plan_array<const std::uint64_t>, allot::plan_array<std::uint64_t>>);
     static_assert(!std::is_convertible_v<std::vector<std::uint32_t>&, allot::plan_array<std::uint64_t>>);
+    const std::span<const std::uint64_t, 2> fixed = constant;
+    CHECK(allot::plan_array<const std::uint64_t>{fixed}.data() == constant.data());
+    CHECK(allot::plan_array<const std::uint64_t>{view}.size() == 2);
+}
+
+TEST_CASE("plan_array: views an array, and no container that ends before the view") {
+    std::uint32_t words[3]{7, 8, 9};
+    const allot::plan_array<std::uint32_t> view = words;
+    CHECK(view.data() == words);
+    CHECK(view.size() == 3);
+    const allot::plan_array<const std::uint32_t> constant = words;
+    CHECK(constant[2] == 9);
+    using numbers = allot::plan_array<std::uint32_t>;
+    static_assert(!std::is_convertible_v<std::vector<std::uint32_t>, numbers>);
+    static_assert(!std::is_convertible_v<std::array<std::uint32_t, 3>, numbers>);
+    static_assert(std::is_convertible_v<std::span<std::uint32_t>, numbers>);
+    static_assert(std::is_trivially_copyable_v<numbers>);
+    // The elements have another size.
+    struct base {
+        int a;
+    };
+    struct derived : base {
+        int b;
+    };
+    static_assert(!std::is_convertible_v<std::vector<derived>&, allot::plan_array<base>>);
+    static_assert([] {
+        std::uint64_t two[2]{3, 4};
+        const allot::plan_array<std::uint64_t> all = two;
+        for (std::uint64_t& each : all.subspan(1)) ++each;
+        return two[0] == 3 && two[1] == 5;
+    }());
 }
 
 TEST_CASE("plan_workspace: is made of arrays of the caller, from which numbers are cut") {

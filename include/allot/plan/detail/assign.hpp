@@ -26,13 +26,15 @@ inline namespace v1 {
 namespace detail {
 
 /// Depth-first search over the memories of all buffers with bytes.
+// A template, so that only programs that use it compile it.
+template <class = void>
 class memory_assignment {
 public:
     /// Returns the size of the workspace for any part of `problem`.
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem, std::size_t remember) noexcept {
         const std::size_t buffers = problem.buffers.size();
         const search_counts counts{{buffers, most_lives(problem), problem.apart.size()}, 0, remember};
-        return plan_space{.u32 = 3 * buffers, .u64 = 4 * buffers + 1} + counts.space() + problem_part::space(problem);
+        return plan_space{.u32 = 3 * buffers, .u64 = 4 * buffers + 1} + counts.space() + problem_part<>::space(problem);
     }
 
     /// By buffer: its allowed memories as a bit mask (nonzero if the buffer has bytes), its size times its uses, and
@@ -76,7 +78,7 @@ public:
         std::uint64_t all = 1;
         for (std::size_t k = 0; k != count_ && all < most; ++k)
             all *= static_cast<std::uint64_t>(std::popcount(allowed(order_[k])));
-        return std::min(all, most);
+        return smaller(all, most);
     }
 
     /// Tries the choices that cost less than `least` until the effort is spent, and returns the spent effort. Calls
@@ -170,7 +172,7 @@ private:
                 if (memory_[order_[j]] == memory) visit(order_[j]);
         };
         each([&](std::uint32_t i) {
-            part_.add(i, std::max(buffers_[i].align, memories_[memory].align));
+            part_.add(i, larger(buffers_[i].align, memories_[memory].align));
             ++count;
         });
         const plan_problem problem = part_.problem();
@@ -188,7 +190,7 @@ private:
     std::span<const plan_memory> memories_;
     buffer_facts facts_;
     std::size_t remember_, count_ = 0;
-    problem_part part_;
+    problem_part<> part_;
     std::uint32_t *order_ = nullptr, *memory_ = nullptr;  // buffers with bytes, in search order; memory by buffer
     std::uint64_t *offset_ = nullptr, *trial_ = nullptr;  // by buffer; by index in a memory
     std::uint64_t *paid_ = nullptr, *rest_ = nullptr;     // by position: cost up to it; least cost from it on

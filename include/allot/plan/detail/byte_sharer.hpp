@@ -16,6 +16,7 @@
 #include <allot/plan/detail/strided_use.hpp>
 #include <allot/plan/problem.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace allot {

@@ -64,7 +64,7 @@ public:
             first_life_[i] += first_life_[i - 1];
             first_apart_[i] += first_apart_[i - 1];
         }
-        const auto weighs_at_most = [&](std::size_t i, std::uint64_t size) { weight_[i] = std::min(weight_[i], size); };
+        const auto weighs_at_most = [&](std::size_t i, std::uint64_t size) { weight_[i] = smaller(weight_[i], size); };
         for (std::size_t i = 0; i != count_; ++i) weight_[i] = ~std::uint64_t{0};
         for (std::size_t life = lives; life-- != 0;) {
             const std::size_t of = life < count_ ? life : problem.revivals[life - count_].buffer;
@@ -86,7 +86,7 @@ public:
     /// Returns the largest sum of sizes found, at least `best`.
     [[nodiscard]] constexpr std::uint64_t heaviest(std::uint64_t best) noexcept {
         constexpr std::uint64_t each = 64, all = 131072;
-        left_ = count_ * std::max(each, std::min<std::uint64_t>(2 * count_, all / (count_ + 1)));
+        left_ = count_ * larger(each, smaller<std::uint64_t>(2 * count_, all / (count_ + 1)));
         for (std::uint32_t seed = 0; fits_ && seed != count_ && left_ != 0; ++seed) {
             if (weight_[seed] == 0 || (lives(seed) == 1 && partners(seed) == 0)) continue;
             std::uint32_t depth = 0, top = 0;
@@ -114,7 +114,7 @@ public:
                 const std::uint32_t taken = candidates_[next_[depth]++];
                 rest_[depth] -= weight_[taken];
                 const std::uint64_t sum = sum_[depth] + weight_[taken];
-                best = std::max(best, sum);
+                best = larger(best, sum);
                 const std::uint32_t from = next_[depth], until = end_[depth];
                 if (from == until || top + (until - from) > lists * std::uint64_t{count_}) continue;
                 ++depth;
@@ -139,8 +139,8 @@ private:
         return life < count_ ? problem_->buffers[life].live : problem_->revivals[life - count_].live;
     }
     [[nodiscard]] constexpr bool conflict(std::uint32_t a, std::uint32_t b) noexcept {
-        const std::uint64_t looks = std::uint64_t{lives(a)} * lives(b) + std::min(partners(a), partners(b));
-        left_ -= std::min(left_, looks);
+        const std::uint64_t looks = std::uint64_t{lives(a)} * lives(b) + smaller(partners(a), partners(b));
+        left_ -= smaller(left_, looks);
         for (std::uint32_t k = first_life_[a]; k != first_life_[a + 1]; ++k)
             for (std::uint32_t l = first_life_[b]; l != first_life_[b + 1]; ++l)
                 if (live(life_[k]).overlaps(live(life_[l]))) return true;

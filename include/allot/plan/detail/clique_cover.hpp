@@ -14,9 +14,8 @@
 // two rows of the caller. Thread safety: none.
 #pragma once
 
+#include <allot/plan/detail/algorithms.hpp>
 #include <allot/plan/detail/item_set.hpp>
-
-#include <algorithm>
 
 namespace allot {
 inline namespace v1 {
@@ -48,25 +47,28 @@ public:
         std::size_t made = 0, spare = 0;
         for (std::size_t row = begin; row != end; ++row) {
             if (rows_.set(row).bits.empty()) continue;
-            std::copy(rows_.row(row).begin(), rows_.row(row).end(), clique_.begin());
+            copy(rows_.row(row), clique_);
             if (left_ == 0) {
                 clear(row);
             } else {
                 grow(row);
                 const std::size_t pairs = take_pairs(row, end);
-                if (count() > 2 * pairs + spare) std::copy(rest_.begin(), rest_.end(), clique_.begin());
+                if (count() > 2 * pairs + spare) copy(rest_, clique_);
                 spare += 2 * pairs - count();
             }
-            std::copy(clique_.begin(), clique_.end(), rows_.row(begin + made).begin());
+            copy(clique_, rows_.row(begin + made));
             rows_.find_window(begin + made++);
         }
         return made;
     }
 
 private:
-    constexpr void spend(std::size_t visits) noexcept { left_ -= std::min(left_, visits); }
+    constexpr void spend(std::size_t visits) noexcept { left_ -= smaller(left_, visits); }
+    static constexpr void copy(plan_array<const std::uint64_t> from, plan_array<std::uint64_t> to) noexcept {
+        for (std::size_t k = 0; k != from.size(); ++k) to[k] = from[k];
+    }
     constexpr void clear(std::size_t row) const noexcept {
-        std::fill(rows_.row(row).begin(), rows_.row(row).end(), std::uint64_t{0});
+        set_all(rows_.row(row), std::uint64_t{0});
         rows_.find_window(row);
     }
     [[nodiscard]] constexpr std::size_t count() const noexcept {
@@ -77,7 +79,7 @@ private:
 
     /// Adds all items that can be added to the set, which is a pair.
     constexpr void grow(std::size_t pair) noexcept {
-        std::fill(rest_.begin(), rest_.end(), ~std::uint64_t{0});
+        set_all(rest_, ~std::uint64_t{0});
         const auto keep_neighbors = [&](index item) {
             for (std::size_t k = 0; k != rows_.width; ++k) rest_[k] &= rows_.row(item)[k];
         };
@@ -107,7 +109,7 @@ private:
     /// Moves the items of each pair in the rows [from, end) that is in the set to `rest_`. Returns the number of pairs.
     constexpr std::size_t take_pairs(std::size_t from, std::size_t end) noexcept {
         std::size_t taken = 0;
-        std::fill(rest_.begin(), rest_.end(), std::uint64_t{0});
+        set_all(rest_, std::uint64_t{0});
         spend(end - from);
         for (std::size_t row = from; row != end; ++row) {
             const item_set pair = rows_.set(row);

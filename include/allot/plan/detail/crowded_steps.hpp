@@ -18,6 +18,8 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+// A template, so that only programs that use it compile it.
+template <class = void>
 class crowded_steps {
 public:
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem) noexcept {
@@ -35,8 +37,8 @@ public:
     /// Returns whether there is such a step, and stores it.
     [[nodiscard]] constexpr bool find(std::int64_t& step) const noexcept {
         std::uint64_t least_align = memories_[0].align, alignments = 0;
-        for (const plan_memory& memory : memories_) least_align = std::min(least_align, memory.align);
-        for (const plan_buffer& buffer : problem_->buffers) alignments |= std::max(buffer.align, least_align);
+        for (const plan_memory& memory : memories_) least_align = smaller(least_align, memory.align);
+        for (const plan_buffer& buffer : problem_->buffers) alignments |= larger(buffer.align, least_align);
         for (; alignments != 0; alignments &= alignments - 1)
             for (std::size_t m = 0; m <= memories_.size(); ++m)
                 if (const std::uint64_t mask = m == memories_.size() ? ~std::uint64_t{0} : std::uint64_t{1} << m;
@@ -64,7 +66,7 @@ private:
                 return false;
         const auto size_of = [&](std::size_t life) {
             const std::size_t i = sweep_.buffer(life);
-            const bool counts = std::max(problem_->buffers[i].align, align.of_memories) >= align.of_buffers &&
+            const bool counts = larger(problem_->buffers[i].align, align.of_memories) >= align.of_buffers &&
                                 allowed_[i] != 0 && (allowed_[i] & ~mask) == 0;
             // The sum does not wrap, because the buffer fits a memory.
             return counts ? align_up(sizes_.of_life(*problem_, life), align.of_buffers) : 0;

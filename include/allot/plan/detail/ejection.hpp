@@ -20,6 +20,8 @@
 #include <allot/plan/detail/gaps.hpp>
 #include <allot/plan/detail/greedy.hpp>
 
+#include <algorithm>
+
 namespace allot {
 inline namespace v1 {
 namespace detail {

@@ -14,12 +14,12 @@
 
 #include <allot/plan/detail/section_prices.hpp>
 
-#include <numeric>
-
 namespace allot {
 inline namespace v1 {
 namespace detail {
 
+// A template, so that only programs that use it compile it.
+template <class = void>
 class excess_sections {
 public:
     static constexpr std::uint32_t none = ~std::uint32_t{0};
@@ -63,7 +63,7 @@ public:
             last_[k] = all.until;
             size_[k] = size_of(order_[k]);
             value_[k] = value(order_[k]);
-            if (value_[k] != prices::priceless) granule_ = std::gcd(granule_, value_[k]);
+            if (value_[k] != prices::priceless) granule_ = common_divisor(granule_, value_[k]);
             each_excess(order_[k], sections, [&](std::uint32_t from, std::uint32_t until) {
                 of_span_[spans_] = k;
                 from_[spans_] = from;
@@ -152,8 +152,8 @@ private:
     [[nodiscard]] constexpr reach range(std::uint32_t buffer, std::uint32_t sections) const noexcept {
         reach all;
         each_excess(buffer, sections, [&](std::uint32_t from, std::uint32_t until) {
-            all.from = std::min(all.from, from);
-            all.until = std::max(all.until, until);
+            all.from = smaller(all.from, from);
+            all.until = larger(all.until, until);
             ++all.spans;
         });
         return all;

@@ -29,6 +29,8 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+// A template, so that only programs that use it compile it.
+template <class = void>
 class memory_fill {
 public:
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem, bool is_searched,
@@ -42,9 +44,9 @@ public:
             const search_counts counts{{buffers, lifetimes, problem.apart.size()}, 0, remember};
             work = max(work, counts.space());
         }
-        return own + problem_part::space(problem) + fill_candidates::space(buffers) +
-               fill_holes::space(buffers, lifetimes + problem.apart.size(), !problem.together.empty()) +
-               fill_choice::space(buffers, lifetimes + problem.apart.size()) + work;
+        return own + problem_part<>::space(problem) + fill_candidates<>::space(buffers) +
+               fill_holes<>::space(buffers, lifetimes + problem.apart.size(), !problem.together.empty()) +
+               fill_choice<>::space(buffers, lifetimes + problem.apart.size()) + work;
     }
 
     /// `sizes` and `where` describe the same problem.
@@ -79,7 +81,7 @@ public:
         effort_ = effort;
         spent_ = 0;
         if (list.empty() || fits_whole(stop)) return spent_;
-        most_ = candidates_.worth() - std::min(candidates_.price(*price_, effort), candidates_.worth());
+        most_ = candidates_.worth() - smaller(candidates_.price(*price_, effort), candidates_.worth());
         if (is_searched_) {
             fill_everywhere();
             if (hint != nullptr) pack_hint(hint, stop);
@@ -114,7 +116,7 @@ private:
         std::size_t count = 0;
         std::uint64_t worth = 0;
         for (std::size_t k = 0; k != packed_count_; ++k) {
-            if (candidates_.size(packed_[k]) > candidates_.capacity() - std::min(trial_[k], candidates_.capacity()))
+            if (candidates_.size(packed_[k]) > candidates_.capacity() - smaller(trial_[k], candidates_.capacity()))
                 continue;
             worth += candidates_.value(packed_[k]);
             packed_[count] = packed_[k];
@@ -123,7 +125,7 @@ private:
         packed_count_ = count;
         if (worth > plan_.worth()) adopt();
     }
-    [[nodiscard]] constexpr std::uint64_t left() const noexcept { return effort_ - std::min(spent_, effort_); }
+    [[nodiscard]] constexpr std::uint64_t left() const noexcept { return effort_ - smaller(spent_, effort_); }
 
     /// Adopts a greedy plan of all candidates if it fits the capacity. Returns whether it does.
     template <class Stop>
@@ -135,7 +137,7 @@ private:
         const plan_problem whole = problem_of(kept_);
         const auto bound = bound_of(whole, workspace_, part_.sizes());
         if (!bound || bound->bytes > candidates_.capacity()) return false;
-        const std::uint64_t some = std::min<std::uint64_t>(effort_, 16 * packed_count_);
+        const std::uint64_t some = smaller<std::uint64_t>(effort_, 16 * packed_count_);
         spent_ += some;
         const auto made = greedy_plan(whole, *bound, {trial_, packed_count_}, workspace_, {some}, stop, part_.sizes());
         if (!made || made->height > candidates_.capacity()) return false;
@@ -151,7 +153,7 @@ private:
         const plan_problem chosen = problem_of(choice_.chosen());
         packing_search<> search{chosen, {workspace_, remember_}, part_.sizes()};
         const search_result found =
-            search.find(candidates_.capacity(), {trial_, packed_count_}, std::min(patience, left()), stop);
+            search.find(candidates_.capacity(), {trial_, packed_count_}, smaller(patience, left()), stop);
         spent_ += 1 + packed_count_ / 2 + found.nodes;
         if (found.answer != search_answer::found) return false;
         adopt();
@@ -167,9 +169,9 @@ private:
     /// Fills holes with a small effort for each candidate, and with a part of the remaining effort.
     constexpr void fill_everywhere() noexcept {
         const std::uint64_t least = 4 * candidates_.count();
-        const std::uint64_t effort = effort_ == 0 ? least : std::min(left(), effort_ / 4 + least);
-        plan_.fill(candidates_.everywhere(), 0, fill_holes::looks_for(effort));
-        spent_ += plan_.looked_at() / fill_holes::looks_a_placement;
+        const std::uint64_t effort = effort_ == 0 ? least : smaller(left(), effort_ / 4 + least);
+        plan_.fill(candidates_.everywhere(), 0, fill_holes<>::looks_for(effort));
+        spent_ += plan_.looked_at() / fill_holes<>::looks_a_placement;
     }
 
     /// Chooses the fixed buffers, and then as many others as the capacity less the slack holds.
@@ -191,15 +193,15 @@ private:
             const plan_problem chosen = problem_of(choice_.chosen());
             const auto bound = bound_of(chosen, workspace_, part_.sizes());
             if (!bound) break;
-            const std::uint64_t some = std::min<std::uint64_t>(left(), 4 * packed_count_);
-            spent_ += std::max<std::uint64_t>(some, packed_count_);
+            const std::uint64_t some = smaller<std::uint64_t>(left(), 4 * packed_count_);
+            spent_ += larger<std::uint64_t>(some, packed_count_);
             const auto made =
                 greedy_plan(chosen, *bound, {trial_, packed_count_}, workspace_, {some}, stop, part_.sizes());
             if (!made) break;
             adopt_what_fits();
             if (made->height <= candidates_.capacity()) break;
             const std::uint64_t over = made->height - candidates_.capacity();
-            slack += std::max(over / (made->height / (1000 - slack) + 1), std::uint64_t{10} << k);
+            slack += larger(over / (made->height / (1000 - slack) + 1), std::uint64_t{10} << k);
             if (slack >= 1000) break;
         }
         fill_everywhere();
@@ -213,7 +215,7 @@ private:
             while (goes_on(stop)) spent_ += plan_.ruin(left());
             return;
         }
-        const std::uint64_t tries = std::min<std::uint64_t>(100, effort_ / 16 / (1 + candidates_.count() / 8));
+        const std::uint64_t tries = smaller<std::uint64_t>(100, effort_ / 16 / (1 + candidates_.count() / 8));
         std::uint64_t most_slack = 0;
         for (std::size_t i = 0; i != std::size(slacks) && goes_on(stop); ++i) {
             most_slack = slacks[i];
@@ -227,7 +229,7 @@ private:
             choice_.limit_to(slack);
             bool better = false;
             for (int k = 0; k != tries_for_better && !better && spent_ < effort_; ++k) better = choice_.ruin(spent_);
-            if (better && !pack(stop)) slack = std::min(slack + most_slack / 16 + 1, most_slack);
+            if (better && !pack(stop)) slack = smaller(slack + most_slack / 16 + 1, most_slack);
             else slack = slack * 3 / 4;
             for (int k = 0; k != tries_in_holes && spent_ < effort_; ++k) spent_ += plan_.ruin(left());
         }
@@ -237,10 +239,10 @@ private:
     prices* price_;
     bool is_searched_;
     std::size_t remember_;
-    fill_candidates candidates_;
-    fill_holes plan_;  // the best plan so far
-    fill_choice choice_;
-    problem_part part_;
+    fill_candidates<> candidates_;
+    fill_holes<> plan_;  // the best plan so far
+    fill_choice<> choice_;
+    problem_part<> part_;
     std::uint64_t effort_ = 0, spent_ = 0, most_ = 0;  // of which `most_` bounds the worth of every plan
     std::uint32_t* kept_ = nullptr;                    // by buffer: 1 if kept
     std::uint32_t* packed_ = nullptr;                  // the buffers of the problem to pack

@@ -31,6 +31,8 @@ struct fill_values {
     std::uint64_t priceless = ~std::uint64_t{0};
 };
 
+// A template, so that only programs that use it compile it.
+template <class = void>
 class fill_candidates {
     static constexpr std::uint32_t widest_part = 32;  // sections on either side of a moment
     static constexpr std::uint32_t unlisted = ~std::uint32_t{0};
@@ -66,7 +68,7 @@ public:
         for (std::size_t k = 0; k != count_; ++k) {
             list_[k] = list[k];
             worth_ += values.of[list[k]];
-            widest_ = std::max(widest_, buffers_[list[k]].align);
+            widest_ = larger(widest_, buffers_[list[k]].align);
         }
         // The stable sort makes larger buffers come first where shares are equal.
         sort_by(list_, scratch_, count_, [this](std::uint32_t i) { return ~buffers_[i].size; });
@@ -100,7 +102,7 @@ public:
     [[nodiscard]] constexpr std::uint64_t size(std::uint32_t buffer) const noexcept { return buffers_[buffer].size; }
     /// Returns the larger of the alignments of the buffer and of the memory.
     [[nodiscard]] constexpr std::uint64_t align(std::uint32_t buffer) const noexcept {
-        return std::max(buffers_[buffer].align, align_);
+        return larger(buffers_[buffer].align, align_);
     }
     [[nodiscard]] constexpr std::uint64_t value(std::uint32_t buffer) const noexcept { return values_.of[buffer]; }
     [[nodiscard]] constexpr std::uint64_t fixed(std::uint32_t buffer) const noexcept { return fixed_[buffer]; }
@@ -123,8 +125,8 @@ public:
     }
     constexpr void widen(section_range& all, std::uint32_t buffer) const noexcept {
         where_->each_span(buffer, [&](std::uint32_t from, std::uint32_t until) {
-            all.from = std::min(all.from, from);
-            all.until = std::max(all.until, until);
+            all.from = smaller(all.from, from);
+            all.until = larger(all.until, until);
         });
     }
 
@@ -180,8 +182,8 @@ public:
             const lifetime span = where_->first_span(buffer);
             const auto first = static_cast<std::uint32_t>(span.from), last = static_cast<std::uint32_t>(span.until);
             const std::uint32_t moment = first + below(last - first),
-                                width = below(1 + std::min(where_->count() / 8, widest_part));
-            return {{moment - std::min(moment, width), std::min(moment + width + 1, where_->count())}, buffer, true};
+                                width = below(1 + smaller(where_->count() / 8, widest_part));
+            return {{moment - smaller(moment, width), smaller(moment + width + 1, where_->count())}, buffer, true};
         }
         return {{0, 0}, 0, false};
     }

@@ -19,13 +19,15 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+// A template, so that only programs that use it compile it.
+template <class = void>
 class fill_choice {
 public:
     [[nodiscard]] static constexpr plan_space space(std::size_t buffers, std::size_t sections) noexcept {
         return plan_space{.u32 = buffers} + section_loads::space(sections);
     }
 
-    constexpr fill_choice(fill_candidates& candidates, std::size_t buffers, plan_workspace& workspace) noexcept
+    constexpr fill_choice(fill_candidates<>& candidates, std::size_t buffers, plan_workspace& workspace) noexcept
         : candidates_{&candidates}, buffers_{buffers}, load_{candidates.where().count(), workspace} {
         chosen_ = workspace.cut_u32(buffers);
     }
@@ -132,7 +134,7 @@ private:
         });
     }
 
-    fill_candidates* candidates_;
+    fill_candidates<>* candidates_;
     std::size_t buffers_;
     std::uint64_t worth_ = 0, limit_ = 0;  // of the choice; of a section's load
     std::uint32_t* chosen_ = nullptr;

@@ -22,6 +22,8 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+// A template, so that only programs that use it compile it.
+template <class = void>
 class fill_holes {
 public:
     static constexpr std::uint64_t looks_a_placement = 16;  // as many visits cost about one placement
@@ -38,7 +40,7 @@ public:
         return own + section_loads::space(sections) + (has_sizes ? met : plan_space{});
     }
 
-    constexpr fill_holes(fill_candidates& candidates, std::size_t buffers, plan_workspace& workspace) noexcept
+    constexpr fill_holes(fill_candidates<>& candidates, std::size_t buffers, plan_workspace& workspace) noexcept
         : candidates_{&candidates}, buffers_{buffers}, load_{candidates.where().count(), workspace} {
         placed_ = workspace.cut_u32(buffers);
         at_ = workspace.cut_u32(buffers);
@@ -176,7 +178,7 @@ private:
     /// Places a buffer in the lowest hole that fits, or in the smallest. Precondition: `look_at` has visited the
     /// buffer's sections.
     constexpr bool place(std::uint32_t buffer, bool smallest) noexcept {
-        constexpr std::uint64_t nowhere = fill_candidates::nowhere;
+        constexpr std::uint64_t nowhere = fill_candidates<>::nowhere;
         const std::uint64_t size = candidates_->size(buffer), align = candidates_->align(buffer);
         std::uint64_t top = 0, offset = nowhere, least = nowhere, from = 0;
         const auto try_hole = [&](std::uint64_t end) {
@@ -193,9 +195,9 @@ private:
             const std::uint64_t end = has_sizes ? met_end_[other] : begin + candidates_->size(other);
             if (end <= top || (!has_sizes && !candidates_->where().conflict(buffer, other))) continue;
             // The adjusted offset of a buffer that meets a smaller size may exceed the capacity.
-            if (begin > top) try_hole(std::min(begin, candidates_->capacity()));
+            if (begin > top) try_hole(smaller(begin, candidates_->capacity()));
             if (offset != nowhere && !smallest) break;
-            top = std::max(top, end);
+            top = larger(top, end);
         }
         if (offset == nowhere || smallest) try_hole(candidates_->capacity());
         if (offset == nowhere) return false;
@@ -221,7 +223,7 @@ private:
         return count;
     }
 
-    fill_candidates* candidates_;
+    fill_candidates<>* candidates_;
     std::size_t buffers_, near_ = 0;
     std::uint64_t worth_ = 0;                                   // of the placed buffers
     std::uint32_t *placed_ = nullptr, *at_ = nullptr;           // by buffer; visited buffers by offset

@@ -175,7 +175,7 @@ public:
         offsets_[buffer] = offset;
         if (buffers_[buffer].size == 0) return;
         const std::uint64_t end = offset + buffers_[buffer].size;
-        height_ = std::max(height_, end);
+        height_ = larger(height_, end);
         for (std::uint32_t at = first_lifetime_[buffer]; at != first_lifetime_[buffer + 1]; ++at)
             insert({offset, offset + size_[at], from_[at], until_[at], buffer});
     }
@@ -199,7 +199,7 @@ private:
             live -= ended[rank];
             if (rank == 0 || here >= enough) {
                 here = 0;
-                enough = std::max(live + reserved, least);
+                enough = larger(live + reserved, least);
                 ++blocks_;
             }
             block_[rank] = blocks_ - 1;
@@ -224,8 +224,8 @@ private:
         const std::uint32_t first = first_lifetime_[buffer], last = first_lifetime_[buffer + 1];
         std::uint32_t from = from_[first], until = until_[first], count = 0;
         for (std::uint32_t at = first + 1; at != last; ++at) {
-            from = std::min(from, from_[at]);
-            until = std::max(until, until_[at]);
+            from = smaller(from, from_[at]);
+            until = larger(until, until_[at]);
         }
         const std::uint32_t first_block = block_[from], last_block = block_[until - 1];
         for (std::uint32_t block = first_block; block <= last_block; ++block) {
@@ -259,7 +259,7 @@ private:
                                                       const plan_extent& other) const noexcept {
         std::uint64_t most = 0;
         for (std::uint32_t at = first; at != last; ++at)
-            if (other.from < until_[at] && from_[at] < other.until) most = std::max(most, size_[at]);
+            if (other.from < until_[at] && from_[at] < other.until) most = larger(most, size_[at]);
         return most;
     }
     /// Raises the beginning of an extent by the difference between the buffer's largest size and `size`.
@@ -271,7 +271,7 @@ private:
         plan_extent *source = met_, *target = scratch_;
         for (std::uint32_t width = 1; width < count; width *= 2) {
             for (std::uint32_t begin = 0; begin < count; begin += 2 * width) {
-                const std::uint32_t middle = std::min(begin + width, count), end = std::min(middle + width, count);
+                const std::uint32_t middle = smaller(begin + width, count), end = smaller(middle + width, count);
                 std::uint32_t a = begin, b = middle, to = begin;
                 if (b != end && source[b].begin < source[b - 1].begin)
                     while (a != middle && b != end)

@@ -161,7 +161,7 @@ private:
             for (std::uint32_t place = 0; place != count; ++place) {
                 const std::uint32_t buffer = skyline_.buffer(place);
                 offsets_[buffer] = skyline_.offsets()[place];
-                height = std::max(height, offsets_[buffer] + buffers_[buffer].size);
+                height = larger(height, offsets_[buffer] + buffers_[buffer].size);
             }
             return true;
         }

@@ -47,7 +47,7 @@ struct item_set {
 struct item_rows {
     plan_array<std::uint64_t> bits;     ///< `width` elements for each row
     plan_array<std::uint32_t> windows;  ///< first element that is not 0, and the one after the last; of each row
-    std::size_t width = 0;             ///< elements of a row
+    std::size_t width = 0;              ///< elements of a row
 
     /// Returns all elements of a row.
     [[nodiscard]] constexpr plan_array<std::uint64_t> row(std::size_t at) const noexcept {

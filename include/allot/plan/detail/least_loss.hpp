@@ -36,6 +36,8 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+// A template, so that only programs that use it compile it.
+template <class = void>
 class least_loss {
 public:
     static constexpr std::uint64_t unlimited = ~std::uint64_t{0};
@@ -49,10 +51,10 @@ public:
         [[nodiscard]] static constexpr limits of(std::uint64_t effort, std::size_t buffers) noexcept {
             constexpr std::uint64_t least_effort = 1000;
             if (effort < least_effort) return {};
-            const std::uint64_t bounded = std::min<std::uint64_t>(effort, std::uint64_t{1} << 40);
-            const std::uint64_t some = std::max<std::uint64_t>(bounded * 4 / (buffers + 1), 16);
-            const std::uint64_t most = std::uint64_t{1} << std::min<std::size_t>(buffers, 12);
-            return {static_cast<std::size_t>(std::min(some, most)), section_covers::units(bounded), bounded * 256};
+            const std::uint64_t bounded = smaller<std::uint64_t>(effort, std::uint64_t{1} << 40);
+            const std::uint64_t some = larger<std::uint64_t>(bounded * 4 / (buffers + 1), 16);
+            const std::uint64_t most = std::uint64_t{1} << smaller<std::size_t>(buffers, 12);
+            return {static_cast<std::size_t>(smaller(some, most)), section_covers<>::units(bounded), bounded * 256};
         }
     };
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem, limits most) noexcept {
@@ -60,8 +62,8 @@ public:
         const std::size_t buffers = problem.buffers.size(), states = 2 * most.states;
         return plan_space{.u32 = states + std::bit_ceil(2 * states),
                           .u64 = states * (8 + prices::most_rows(0) + 2 * words(buffers))} +
-               excess_sections::space(problem) +
-               section_covers::space(buffers, excess_sections::most_spans(problem), most.units);
+               excess_sections<>::space(problem) +
+               section_covers<>::space(buffers, excess_sections<>::most_spans(problem), most.units);
     }
 
     /// The buffers, their sizes and values, and the capacity. These are the arguments of the latest `prices::run`.
@@ -81,7 +83,7 @@ public:
           limits_{most},
           words_{words(problem.buffers.size())},
           each_{where, problem, workspace},
-          cover_{problem.buffers.size(), excess_sections::most_spans(problem), most.units, workspace} {
+          cover_{problem.buffers.size(), excess_sections<>::most_spans(problem), most.units, workspace} {
         const std::size_t states = 2 * most.states;
         index_ = workspace.cut_u32(states);
         slot_ = workspace.cut_u32(std::bit_ceil(2 * states));
@@ -100,7 +102,7 @@ public:
         each_.read(of.list, of.size_of, of.value, of.capacity, of.sections);
         const std::uint64_t operations = cover_.begin(each_, *price_);
         // After an even number of passes, buffers have their shares as early as possible.
-        const std::uint64_t passes = std::min(most_passes, limits_.operations / (operations + 1)) / 2 * 2;
+        const std::uint64_t passes = smaller(most_passes, limits_.operations / (operations + 1)) / 2 * 2;
         best_shared_ = cover_.improve(static_cast<std::size_t>(passes));
     }
     /// Searches a choice that loses less than `most`. Returns a lower bound on the lost value, at most `most`.
@@ -126,7 +128,7 @@ public:
         }
         for (std::size_t k = 1; k < count_; ++k)
             if (is_better(k, best_)) best_ = k;
-        return count_ == 0 ? dropped_ : std::min(dropped_, lost_[best_]);
+        return count_ == 0 ? dropped_ : smaller(dropped_, lost_[best_]);
     }
     /// Returns whether the last search found a choice that loses less than `most`.
     [[nodiscard]] constexpr bool found() const noexcept { return count_ != 0 && lost_[best_] < most_; }
@@ -140,7 +142,7 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t none = excess_sections::none;
+    static constexpr std::uint32_t none = excess_sections<>::none;
 
     [[nodiscard]] static constexpr std::size_t words(std::size_t buffers) noexcept { return buffers / 64 + 1; }
     [[nodiscard]] constexpr bool has(const std::uint64_t* sets, std::size_t state, std::uint32_t k) const noexcept {
@@ -152,7 +154,7 @@ private:
 
     /// Makes the first state, unless the excess cannot be covered.
     constexpr void begin() noexcept {
-        count_ = best_shared_ == section_covers::impossible ? 0 : 1;
+        count_ = best_shared_ == section_covers<>::impossible ? 0 : 1;
         rows_ = price_->rows();
         lost_[0] = load_[0] = area_[0] = 0;
         priced_[0] = price_->best();
@@ -170,8 +172,8 @@ private:
     /// Returns a lower bound on the lost value of a state.
     [[nodiscard]] constexpr std::uint64_t bound_of(std::size_t state, std::uint32_t section) const noexcept {
         const std::uint64_t shared = by_shares(state, section);
-        if (shared >= section_covers::impossible) return unlimited;
-        const std::uint64_t bound = std::max(price_->unscaled(std::max(shared, priced_[state])), lost_[state]);
+        if (shared >= section_covers<>::impossible) return unlimited;
+        const std::uint64_t bound = larger(price_->unscaled(larger(shared, priced_[state])), lost_[state]);
         const std::uint64_t rest = each_.granule() == 0 ? 0 : bound % each_.granule();
         return rest == 0 || bound > unlimited - each_.granule() ? bound : bound + (each_.granule() - rest);
     }
@@ -236,7 +238,7 @@ private:
         }
         filter([&](std::size_t state) { return bound_of(state, section) < most_; });
     }
-    constexpr void stay_out(std::size_t state, section_covers::member each) noexcept {
+    constexpr void stay_out(std::size_t state, section_covers<>::member each) noexcept {
         out_[state] += each.share;
         covered_[state] += each.units;
     }
@@ -273,15 +275,22 @@ private:
         for (std::size_t k = 0; k != count_; ++k) {
             const std::uint64_t shared = by_shares(k, section);
             index_[k] = static_cast<std::uint32_t>(k);
-            rank_[k] = is_proof_ ? std::max(shared, priced_[k]) : shared / 2 + priced_[k] / 2;
+            rank_[k] = is_proof_ ? larger(shared, priced_[k]) : shared / 2 + priced_[k] / 2;
         }
         const auto better = [&](std::uint32_t a, std::uint32_t b) {
             return rank_[a] != rank_[b] ? rank_[a] < rank_[b] : a < b;
         };
-        std::nth_element(index_, index_ + most, index_ + count_, better);
+        // A heap of the best states and the first worse one, which is its front.
+        make_heap(index_, most + 1, better);
+        for (std::size_t k = most + 1; k != count_; ++k) {
+            if (!better(index_[k], index_[0])) continue;
+            std::swap(index_[k], index_[0]);
+            sift_down(index_, most + 1, 0, better);
+        }
+        std::swap(index_[0], index_[most]);
         const std::uint32_t first_worse = index_[most];
         const std::uint64_t its_rank = rank_[first_worse];
-        for (std::size_t k = most; k != count_; ++k) dropped_ = std::min(dropped_, bound_of(index_[k], section));
+        for (std::size_t k = most; k != count_; ++k) dropped_ = smaller(dropped_, bound_of(index_[k], section));
         filter([&](std::size_t state) {
             return rank_[state] != its_rank ? rank_[state] < its_rank : state < first_worse;
         });
@@ -328,7 +337,7 @@ private:
             for (std::size_t state = 0; state != count_ && price != 0; ++state) {
                 const std::uint64_t taken = scaled_load_[state * rows_ + row];
                 std::uint64_t paid = 0;
-                if (checked_multiply(room - std::min(taken, room), price, paid)) give_away(state, paid);
+                if (checked_multiply(room - smaller(taken, room), price, paid)) give_away(state, paid);
             }
         }
     }
@@ -349,8 +358,8 @@ private:
     std::uint64_t* rank_ = nullptr;                        // by state: of which the lowest remain
     std::uint64_t* scaled_load_ = nullptr;                 // by state and row of prices
     std::uint64_t *in_ = nullptr, *held_ = nullptr;        // by state: chosen; those that live, of twins the earliest
-    excess_sections each_;
-    section_covers cover_;
+    excess_sections<> each_;
+    section_covers<> cover_;
 };
 
 }  // namespace detail

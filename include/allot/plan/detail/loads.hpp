@@ -46,20 +46,20 @@ public:
         }
         for (const std::size_t end : {leaves_ + from, leaves_ + until - 1})
             for (std::size_t node = end / 2; node != 0; node /= 2)
-                most_[node] = std::max(most_[2 * node], most_[2 * node + 1]) + added_[node];
+                most_[node] = larger(most_[2 * node], most_[2 * node + 1]) + added_[node];
     }
     /// Returns the maximum over the sections [from, until). Precondition: from < until.
     [[nodiscard]] constexpr std::uint64_t most(std::uint32_t from, std::uint32_t until) const noexcept {
         std::size_t low = leaves_ + from, high = leaves_ + until - 1;
         std::uint64_t left = most_[low], right = most_[high];
         for (; low / 2 != high / 2 && low != high; low /= 2, high /= 2) {
-            if (low % 2 == 0) left = std::max(left, most_[low + 1]);
-            if (high % 2 != 0) right = std::max(right, most_[high - 1]);
+            if (low % 2 == 0) left = larger(left, most_[low + 1]);
+            if (high % 2 != 0) right = larger(right, most_[high - 1]);
             left += added_[low / 2];
             right += added_[high / 2];
         }
         if (low != high) {  // siblings
-            left = std::max(left, right) + added_[low / 2];
+            left = larger(left, right) + added_[low / 2];
             low /= 2;
         }
         for (low /= 2; low != 0; low /= 2) left += added_[low];

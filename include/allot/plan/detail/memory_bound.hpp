@@ -19,24 +19,25 @@
 #include <allot/plan/detail/memory_costs.hpp>
 #include <allot/plan/detail/separate_cliques.hpp>
 
-#include <algorithm>
 #include <bit>
 
 namespace allot {
 inline namespace v1 {
 namespace detail {
 
+// A template, so that only programs that use it compile it.
+template <class = void>
 class memory_bound {
 public:
     /// Workspace of each function, for at most this effort.
     [[nodiscard]] static constexpr plan_space scratch_space(const memories_problem& given,
                                                             std::uint64_t effort) noexcept {
         const std::size_t buffers = given.buffers.buffers.size(), paired = given.separate.empty() ? 0 : buffers;
-        return plan_space{.u32 = buffers + 2 * paired, .u64 = paired} + separate_cliques::space(given) +
-               least_loss::space(given.buffers, least_loss::limits::of(effort, buffers));
+        return plan_space{.u32 = buffers + 2 * paired, .u64 = paired} + separate_cliques<>::space(given) +
+               least_loss<>::space(given.buffers, least_loss<>::limits::of(effort, buffers));
     }
 
-    constexpr memory_bound(memory_costs& facts, std::uint64_t effort) noexcept : facts_{&facts}, effort_{effort} {}
+    constexpr memory_bound(memory_costs<>& facts, std::uint64_t effort) noexcept : facts_{&facts}, effort_{effort} {}
 
     /// Returns a lower bound on the cost of every plan. For each k, it treats the first k memories as one and lets
     /// several memories share the bytes of a buffer. Buffers that are `together` count with their least size.
@@ -54,21 +55,21 @@ public:
                                                          plan_workspace scratch, Keep keep) const noexcept {
         choices each{.list = scratch.cut_u32(facts_->count())};
         const plan_problem& given = facts_->given().buffers;
-        const auto limits = least_loss::limits::of(effort_, given.buffers.size());
+        const auto limits = least_loss<>::limits::of(effort_, given.buffers.size());
         std::uint64_t sum = unavoidable_cost();
         for (memory_choice of; next(each, of, sum);) {
-            const std::uint64_t split = with_pairs(of, scratch), others = known - std::min(split, known);
-            const std::uint64_t whole = std::max(price_of(of, prices::most_rows(0)), split);
-            least_loss loss{facts_->sections(), facts_->price(), given, limits, scratch};
+            const std::uint64_t split = with_pairs(of, scratch), others = known - smaller(split, known);
+            const std::uint64_t whole = larger(price_of(of, prices::most_rows(0)), split);
+            least_loss<> loss{facts_->sections(), facts_->price(), given, limits, scratch};
             loss.prepare(of);
-            std::uint64_t limit = most == least_loss::unlimited ? most : most - std::min(most, others), least = 0;
+            std::uint64_t limit = most == least_loss<>::unlimited ? most : most - smaller(most, others), least = 0;
             for (const bool is_proof : {false, true}) {
-                least = std::max(least, loss.run(limit, is_proof));
+                least = larger(least, loss.run(limit, is_proof));
                 if (!loss.found()) continue;
                 limit = loss.lost();  // no choice has to lose more
                 if (facts_->memories().size() == 2) keep(loss);
             }
-            sum += least == least_loss::unlimited ? whole : std::max(whole, least);
+            sum += least == least_loss<>::unlimited ? whole : larger(whole, least);
         }
         return sum;
     }
@@ -82,7 +83,7 @@ private:
     };
     /// Additional cost of a buffer that is outside of the memories of `mask`, less what counts already.
     struct cost_outside {
-        const memory_costs* of;
+        const memory_costs<>* of;
         std::uint64_t mask, more;
         const std::uint64_t* counted;  // by buffer, or null
         [[nodiscard]] constexpr std::uint64_t operator()(std::uint32_t i) const noexcept {
@@ -90,7 +91,7 @@ private:
             return of->weights()[i] * more - (counted == nullptr ? 0 : counted[i]);
         }
     };
-    using memory_choice = least_loss::choice<least_size, cost_outside>;
+    using memory_choice = least_loss<>::choice<least_size, cost_outside>;
     /// The choices that `next` makes: for each memory but the last, the buffers in it or in an earlier one.
     struct choices {
         std::uint32_t* list;
@@ -112,7 +113,7 @@ private:
         for (; each.memory + 1 < memories.size();) {
             const std::size_t m = each.memory++;
             if (!checked_add(each.capacity, memories[m].capacity, each.capacity)) each.capacity = ~std::uint64_t{0};
-            each.mask |= memory_costs::bit(m);
+            each.mask |= memory_costs<>::bit(m);
             // Additional cost of a byte that is in none of the first m + 1 memories.
             const std::uint64_t more = memories[m + 1].cost - memories[m].cost;
             if (more == 0) continue;
@@ -142,8 +143,8 @@ private:
         const std::size_t count = of.list.size();
         std::uint32_t *const dearest_first = scratch.cut_u32(count), *const sorted = scratch.cut_u32(count);
         std::uint64_t* const counted = scratch.cut_u64(facts_->count());
-        separate_cliques cliques{facts_->separate(), facts_->count(), scratch};
-        std::copy(of.list.begin(), of.list.end(), dearest_first);
+        separate_cliques<> cliques{facts_->separate(), facts_->count(), scratch};
+        for (std::size_t k = 0; k != count; ++k) dearest_first[k] = of.list[k];
         cliques.sort_by_pairs(dearest_first, sorted, count);
         sort_by(dearest_first, sorted, count, [&](std::uint32_t i) { return ~of.value(i); });
         for (std::size_t i = 0; i != facts_->count(); ++i) counted[i] = 0;
@@ -155,15 +156,15 @@ private:
             if (clique.size() <= inside || of.value(clique[inside]) == prices::priceless) return false;
             const std::uint64_t most = of.value(clique[inside]);
             for (const std::uint32_t i : clique.subspan(inside)) outside += of.value(i);
-            for (const std::uint32_t i : clique) counted[i] = std::min(of.value(i), most);
+            for (const std::uint32_t i : clique) counted[i] = smaller(of.value(i), most);
             return true;
         });
         if (outside == 0) return by_bytes;
         of.value.counted = counted;
-        return std::max(by_bytes, outside + price_of(of));
+        return larger(by_bytes, outside + price_of(of));
     }
 
-    memory_costs* facts_;
+    memory_costs<>* facts_;
     std::uint64_t effort_;
 };
 

@@ -18,13 +18,14 @@
 #include <allot/plan/detail/loads.hpp>
 #include <allot/plan/detail/memory_costs.hpp>
 
-#include <algorithm>
 #include <bit>
 
 namespace allot {
 inline namespace v1 {
 namespace detail {
 
+// A template, so that only programs that use it compile it.
+template <class = void>
 class memory_coloring {
 public:
     [[nodiscard]] static constexpr plan_space space(const memories_problem& given) noexcept {
@@ -36,7 +37,7 @@ public:
     }
 
     /// Precondition: the problem has pairs of separate buffers.
-    constexpr memory_coloring(const memory_costs& facts, plan_workspace& workspace) noexcept
+    constexpr memory_coloring(const memory_costs<>& facts, plan_workspace& workspace) noexcept
         : facts_{&facts},
           sections_{facts.sections().count()},
           load_{facts.memories().size() * sections_, workspace},
@@ -85,8 +86,8 @@ private:
         }
         bool is_complete = true;
         while (waits_ != 0) {
-            std::pop_heap(heap_, heap_ + waits_);
-            const std::uint64_t next = ~heap_[--waits_];
+            pop_heap(heap_, waits_, is_later);
+            const std::uint64_t next = heap_[--waits_];
             const std::uint32_t i = order_[static_cast<std::uint32_t>(next)];
             if (memory_[i] != memory_place::nowhere || next != key(i)) continue;
             if (open_[i] != 0) choose(i, best_of(i));
@@ -94,13 +95,15 @@ private:
         }
         return is_complete;
     }
+    /// Returns whether a buffer with the key `a` waits longer than one with the key `b`.
+    [[nodiscard]] static constexpr bool is_later(std::uint64_t a, std::uint64_t b) noexcept { return a > b; }
     [[nodiscard]] constexpr std::uint64_t key(std::uint32_t buffer) const noexcept {
         const int memories = failures_[buffer] != 0 ? 0 : std::popcount(open_[buffer]);
         return static_cast<std::uint64_t>(memories) << 32 | rank_[buffer];
     }
     constexpr void wait(std::uint32_t buffer) noexcept {
-        heap_[waits_++] = ~key(buffer);
-        std::push_heap(heap_, heap_ + waits_);
+        heap_[waits_] = key(buffer);
+        push_heap(heap_, waits_++, is_later);
     }
     constexpr void choose(std::uint32_t buffer, std::uint32_t memory) noexcept {
         memory_[buffer] = memory;
@@ -108,8 +111,8 @@ private:
             load_.add(first_of(memory) + from, first_of(memory) + until, size, true);
         });
         for (const std::uint32_t other : facts_->separate().of(buffer)) {
-            if ((open_[other] & memory_costs::bit(memory)) == 0) continue;
-            open_[other] &= ~memory_costs::bit(memory);
+            if ((open_[other] & memory_costs<>::bit(memory)) == 0) continue;
+            open_[other] &= ~memory_costs<>::bit(memory);
             if (memory_[other] == memory_place::nowhere) wait(other);
         }
     }
@@ -125,7 +128,7 @@ private:
             facts_->sections().each_size(buffer, [&](std::uint32_t from, std::uint32_t until, std::uint64_t size) {
                 if (from == until) return;
                 const std::uint64_t most = load_.most(first_of(m) + from, first_of(m) + until);
-                load = std::max(load, most);
+                load = larger(load, most);
                 has_room = has_room && size <= memory.capacity && most <= memory.capacity - size;
             });
             const bool is_better = has_room != best_has_room  ? has_room
@@ -143,7 +146,7 @@ private:
     /// Index of the first section of a memory among those of all memories.
     [[nodiscard]] constexpr std::uint32_t first_of(std::uint32_t memory) const noexcept { return memory * sections_; }
 
-    const memory_costs* facts_;
+    const memory_costs<>* facts_;
     std::uint32_t sections_;
     section_loads load_;
     std::uint32_t *order_, *scratch_;            // lists

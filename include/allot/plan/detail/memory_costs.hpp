@@ -17,7 +17,6 @@
 #include <allot/plan/detail/separation.hpp>
 #include <allot/plan/memories_problem.hpp>
 
-#include <algorithm>
 #include <bit>
 
 namespace allot {
@@ -25,6 +24,8 @@ inline namespace v1 {
 namespace detail {
 
 /// A problem with several memories, whose buffers that are `together` have been merged.
+// A template, so that only programs that use it compile it.
+template <class = void>
 class memory_costs {
 public:
     [[nodiscard]] static constexpr plan_space space(const memories_problem& given) noexcept {
@@ -35,7 +36,7 @@ public:
     }
     /// Workspace of each single function.
     [[nodiscard]] static constexpr plan_space scratch_space(const plan_problem& problem) noexcept {
-        return plan_space{.u32 = 3 * std::max(most_lives(problem), problem.fixed.size()),
+        return plan_space{.u32 = 3 * larger(most_lives(problem), problem.fixed.size()),
                           .u64 = 2 * problem.buffers.size()} +
                section_loads::space(most_sections(problem));
     }
@@ -96,7 +97,7 @@ public:
     /// Returns whether the buffers that live at one step exceed all memories, or exceed the one memory that they all
     /// must live in, and stores that step.
     [[nodiscard]] constexpr bool is_crowded(std::int64_t& step, plan_workspace scratch) const noexcept {
-        const crowded_steps crowded{merged_->problem, sizes_, memories(), allowed_, scratch};
+        const crowded_steps<> crowded{merged_->problem, sizes_, memories(), allowed_, scratch};
         return crowded.find(step);
     }
 
@@ -152,12 +153,13 @@ private:
     }
     /// Ensures that no sum of costs wraps, and no sum of the values of buffers in a memory.
     [[nodiscard]] constexpr plan_error check_sums() noexcept {
-        if (!checked_multiply(std::max<std::uint64_t>(memories().back().cost, 1), std::uint64_t{64}, highest_cost_))
+        if (!checked_multiply(larger<std::uint64_t>(memories().back().cost, 1), std::uint64_t{64}, highest_cost_))
             return {plan_refusal::too_large, 0};
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i != count(); ++i) {
             std::uint64_t most = 0;
-            if (!checked_multiply(std::max({weight_[i], buffers_[i].size, std::uint64_t{1}}), highest_cost_, most) ||
+            if (!checked_multiply(larger(larger(weight_[i], buffers_[i].size), std::uint64_t{1}), highest_cost_,
+                                  most) ||
                 !checked_add(sum, most, sum))
                 return {plan_refusal::too_large, original(i)};
         }

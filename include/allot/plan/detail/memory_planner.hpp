@@ -23,6 +23,8 @@ inline namespace v1 {
 namespace detail {
 
 /// Implementation of `plan_memories_into` for a merged problem.
+// A template, so that only programs that use it compile it.
+template <class = void>
 class memory_planner {
 public:
     [[nodiscard]] static constexpr plan_space space(const memories_problem& given,
@@ -30,12 +32,12 @@ public:
         const plan_problem& problem = given.buffers;
         const std::size_t buffers = problem.buffers.size();
         const bool searched = is_searched(problem, options);
-        plan_space work = max(memory_bound::scratch_space(given, searched ? options.effort : 0),
-                              memory_fill::space(problem, searched, options.remember));
-        work = max(work, memory_costs::scratch_space(problem));
-        if (buffers <= most_assigned) work = max(work, memory_assignment::space(problem, options.remember));
-        work = max(work, memory_coloring::space(given));
-        return plan_space{.u32 = 4 * buffers, .u64 = 5 * buffers} + memory_costs::space(given) + work;
+        plan_space work = max(memory_bound<>::scratch_space(given, searched ? options.effort : 0),
+                              memory_fill<>::space(problem, searched, options.remember));
+        work = max(work, memory_costs<>::scratch_space(problem));
+        if (buffers <= most_assigned) work = max(work, memory_assignment<>::space(problem, options.remember));
+        work = max(work, memory_coloring<>::space(given));
+        return plan_space{.u32 = 4 * buffers, .u64 = 5 * buffers} + memory_costs<>::space(given) + work;
     }
 
     constexpr memory_planner(const merged_problem& merged, const plan_sizes& sizes, const memories_problem& given,
@@ -94,8 +96,8 @@ public:
         };
         const auto fill_all = [&](std::uint64_t effort) {
             plan_workspace workspace = workspace_;
-            memory_fill fill{facts_.problem(),  facts_.sizes(), facts_.sections(), facts_.price(),
-                             facts_.separate(), workspace,      searched,          options_.remember};
+            memory_fill<> fill{facts_.problem(),  facts_.sizes(), facts_.sections(), facts_.price(),
+                               facts_.separate(), workspace,      searched,          options_.remember};
             spent += cascade(fill, effort, stop);
             keep_best();
         };
@@ -109,7 +111,7 @@ public:
         if (!is_done() && searched) raise_bound(made);
         const std::size_t all = facts_.given().buffers.buffers.size();
         if (!is_excluded_ && !is_done() && all <= most_assigned && unholdable() == all)
-            spent += assign(made, std::min((options_.effort - spent) / 2, most_choices), keep_best, stop);
+            spent += assign(made, smaller((options_.effort - spent) / 2, most_choices), keep_best, stop);
         // If the next memory has room for all buffers, another round cannot learn anything.
         const bool once = !is_colored && memories().size() <= 2 && memories().back().capacity == plan_memory{}.capacity;
         // Rounds with all memories and rounds with those of a coloring take turns.
@@ -137,12 +139,12 @@ private:
     [[nodiscard]] constexpr std::span<const plan_memory> memories() const noexcept { return facts_.memories(); }
     [[nodiscard]] constexpr std::uint64_t weight(std::size_t i) const noexcept { return facts_.weights()[i]; }
 
-    [[nodiscard]] constexpr memory_bound bounded() noexcept { return {facts_, options_.effort}; }
+    [[nodiscard]] constexpr memory_bound<> bounded() noexcept { return {facts_, options_.effort}; }
     /// Returns whether the pairs alone leave no choice of memories.
     [[nodiscard]] constexpr bool pairs_exclude_all() const noexcept {
         plan_workspace workspace = workspace_;
         return !facts_.separate().is_empty() &&
-               separate_cliques{facts_.separate(), count_, workspace}.prove_impossible(facts_.allowed());
+               separate_cliques<>{facts_.separate(), count_, workspace}.prove_impossible(facts_.allowed());
     }
 
     // ---- the best plan ---------------------------------------------------------------------------------------------
@@ -169,15 +171,15 @@ private:
 
     /// Raises the bound, and marks the cheapest choice of buffers by the loads alone, if it is known.
     constexpr void raise_bound(memories_summary& made) noexcept {
-        if (least_loss::limits::of(options_.effort, facts_.given().buffers.buffers.size()).states == 0) return;
-        const std::uint64_t most = made.unplaced == 0 ? made.cost : least_loss::unlimited;
+        if (least_loss<>::limits::of(options_.effort, facts_.given().buffers.buffers.size()).states == 0) return;
+        const std::uint64_t most = made.unplaced == 0 ? made.cost : least_loss<>::unlimited;
         const std::uint64_t better =
-            bounded().run_by_choices(made.bound, most, workspace_, [&](const least_loss& loss) {
+            bounded().run_by_choices(made.bound, most, workspace_, [&](const least_loss<>& loss) {
                 for (std::size_t i = 0; i != count_; ++i) is_cheapest_[i] = facts_.allowed()[i] & 1 ? 1 : 0;
                 loss.each([&](std::uint32_t i, bool is_in) { is_cheapest_[i] = is_in ? 1 : 0; });
                 cheapest_known_ = is_separated(is_cheapest_);
             });
-        made.bound = std::max(made.bound, better);
+        made.bound = larger(made.bound, better);
     }
 
     /// Returns whether no two of the buffers with `these[buffer] == 1` must be in different memories.
@@ -194,9 +196,9 @@ private:
     /// many of them. Returns the spent effort.
     template <class Keep, class Stop>
     constexpr std::uint64_t assign(memories_summary& made, std::uint64_t effort, Keep keep, Stop& stop) noexcept {
-        memory_assignment choice{facts_.problem(),  facts_.sizes(),
-                                 memories(),        {facts_.allowed(), facts_.weights(), &facts_.separate()},
-                                 options_.remember, workspace_};
+        memory_assignment<> choice{facts_.problem(),  facts_.sizes(),
+                                   memories(),        {facts_.allowed(), facts_.weights(), &facts_.separate()},
+                                   options_.remember, workspace_};
         if (facts_.separate().is_empty() && choice.choices(effort + 1) > effort) return 0;
         const std::uint64_t none = ~std::uint64_t{0};
         const auto keep_choice = [&](std::uint64_t) {
@@ -222,19 +224,19 @@ private:
         for (std::size_t i = 0; i != count_; ++i) open_[i] = facts_.allowed()[i];
         if (!by_color) return;
         plan_workspace workspace = workspace_;
-        memory_coloring coloring{facts_, workspace};
+        memory_coloring<> coloring{facts_, workspace};
         coloring.run(paid_);
         for (std::size_t i = 0; i != count_; ++i) open_[i] = coloring.open(i);
     }
     /// Fills one memory after the other with the remaining buffers.
     template <class Stop>
-    constexpr std::uint64_t cascade(memory_fill& fill, std::uint64_t effort, Stop& stop) noexcept {
+    constexpr std::uint64_t cascade(memory_fill<>& fill, std::uint64_t effort, Stop& stop) noexcept {
         std::uint64_t spent = 0;
         begin_empty();
         for (std::size_t m = 0; m != memories().size(); ++m) {
             const plan_array<const std::uint32_t> list{list_, list_candidates(m)};
             const std::uint64_t priceless = price_candidates(m, list);
-            const std::uint64_t left = effort - std::min(spent, effort);
+            const std::uint64_t left = effort - smaller(spent, effort);
             const std::uint64_t share = m + 2 >= memories().size() ? left : left / 2;
             spent += fill.run(list, {value_, priceless}, memories()[m].capacity, memories()[m].align, share, stop,
                               m == 0 && cheapest_known_ ? is_cheapest_ : nullptr);
@@ -259,7 +261,7 @@ private:
     [[nodiscard]] constexpr std::size_t list_candidates(std::size_t m) noexcept {
         std::size_t some = 0;
         for (std::size_t i = 0; i != count_; ++i)
-            if (memory_[i] == memory_place::nowhere && (open_[i] & memory_costs::bit(m)) != 0)
+            if (memory_[i] == memory_place::nowhere && (open_[i] & memory_costs<>::bit(m)) != 0)
                 list_[some++] = static_cast<std::uint32_t>(i);
         return some;
     }
@@ -276,8 +278,8 @@ private:
             const std::uint64_t next =
                 later(i) == 0 ? nowhere_cost_
                               : memories()[m + 1 + static_cast<std::size_t>(std::countr_zero(later(i)))].cost;
-            const std::uint64_t most = is_priceless(i) ? std::max(weight(i), facts_.size(i)) : weight(i);
-            value_[i] = std::max<std::uint64_t>(most * (std::max(next, paid_[i]) - memories()[m].cost), 1);
+            const std::uint64_t most = is_priceless(i) ? larger(weight(i), facts_.size(i)) : weight(i);
+            value_[i] = larger<std::uint64_t>(most * (larger(next, paid_[i]) - memories()[m].cost), 1);
             worth += value_[i];
         }
         // Scales the values such that their sum fits 64 bits.
@@ -285,7 +287,7 @@ private:
         while ((worth >> shift) + some >= ~std::uint64_t{0} / (some + 1)) ++shift;
         const std::uint64_t priceless = (worth >> shift) + some + 1;
         for (const std::uint32_t i : list)
-            value_[i] = std::max<std::uint64_t>(value_[i] >> shift, 1) + (is_priceless(i) ? priceless : 0);
+            value_[i] = larger<std::uint64_t>(value_[i] >> shift, 1) + (is_priceless(i) ? priceless : 0);
         return priceless;
     }
     /// Records the costs of buffers that did not get the expected memory, and an increasing cost for unplaced buffers.
@@ -293,7 +295,7 @@ private:
     constexpr bool learn() noexcept {
         bool news = false;
         for (std::size_t i = 0; i != count_; ++i) {
-            const std::uint64_t rising = std::min(2 * std::max(paid_[i], nowhere_cost_ / 2), facts_.highest_cost());
+            const std::uint64_t rising = smaller(2 * larger(paid_[i], nowhere_cost_ / 2), facts_.highest_cost());
             const std::uint64_t paid = memory_[i] == memory_place::nowhere ? rising : memories()[memory_[i]].cost;
             if (paid <= paid_[i]) continue;
             paid_[i] = paid;
@@ -302,7 +304,7 @@ private:
         return news;
     }
 
-    memory_costs facts_;
+    memory_costs<> facts_;
     memories_options options_;
     std::size_t count_;
     std::uint32_t *list_ = nullptr, *memory_ = nullptr, *best_memory_ = nullptr;
@@ -317,15 +319,17 @@ private:
 /// Returns the workspace of `least_cost_of`.
 [[nodiscard]] constexpr plan_space space_of_least_cost(const memories_problem& problem,
                                                        const memories_options& options) noexcept {
-    return merge_space(problem.buffers) + memory_planner::space(problem, options);
+    return merge_space(problem.buffers) + memory_planner<>::space(problem, options);
 }
 /// Returns a lower bound on the cost of every plan, in which buffers may be split; 0 if the problem is invalid.
+// A template, so that only programs that use it compile it.
+template <class = void>
 [[nodiscard]] constexpr std::uint64_t least_cost_of(const memories_problem& problem, const memories_options& options,
                                                     plan_workspace workspace) noexcept {
     plan_sizes sizes;
     const auto merged = merge_together(problem.buffers, workspace, sizes);
     if (!merged) return 0;
-    memory_planner planner{*merged, sizes, problem, options, workspace};
+    memory_planner<> planner{*merged, sizes, problem, options, workspace};
     return planner.read().reason == plan_refusal::none ? planner.bound() : 0;
 }
 

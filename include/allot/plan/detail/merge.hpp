@@ -105,7 +105,7 @@ private:
         };
         for (const plan_pair& pair : problem_->together) {
             const std::size_t a = root(pair.first), b = root(pair.second);
-            became_[std::max(a, b)] = static_cast<std::uint32_t>(std::min(a, b));
+            became_[larger(a, b)] = static_cast<std::uint32_t>(smaller(a, b));
         }
     }
     /// Numbers groups in the order of their smallest buffers, so that a root has its number before it is read.
@@ -118,8 +118,8 @@ private:
             } else {
                 became_[i] = became_[became_[i]];
                 plan_buffer& group = buffers_[became_[i]];
-                group.size = std::max(group.size, buffer.size);
-                group.align = std::max(group.align, buffer.align);
+                group.size = larger(group.size, buffer.size);
+                group.align = larger(group.align, buffer.align);
             }
         }
     }
@@ -149,11 +149,11 @@ private:
         for (std::size_t living = 0; living != 0 || begins();) {
             if (living == 0) now = live(order_[next]).from;
             for (; begins() && live(order_[next]).from <= now; ++next) {
-                heap[living++] = order_[next];
-                std::push_heap(heap, heap + living, is_smaller);
+                heap[living] = order_[next];
+                push_heap(heap, living++, is_smaller);
             }
             lifetime piece{now, live(heap[0]).until};
-            if (begins()) piece.until = std::min(piece.until, live(order_[next]).from);
+            if (begins()) piece.until = smaller(piece.until, live(order_[next]).from);
             const std::uint64_t size = size_of(heap[0]);
             if (last != nullptr && last->until == now && last_size == size) {
                 last->until = piece.until;
@@ -162,7 +162,7 @@ private:
                 last_size = size;
             }
             now = piece.until;
-            for (; living != 0 && live(heap[0]).until <= now; --living) std::pop_heap(heap, heap + living, is_smaller);
+            for (; living != 0 && live(heap[0]).until <= now; --living) pop_heap(heap, living, is_smaller);
         }
         return next;
     }

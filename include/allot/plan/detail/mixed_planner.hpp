@@ -16,6 +16,7 @@
 #include <allot/plan/detail/page_pieces.hpp>
 #include <allot/plan/plan.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace allot {

@@ -12,6 +12,7 @@
 #include <allot/plan/detail/visits.hpp>
 #include <allot/plan/memories.hpp>
 
+#include <algorithm>
 #include <bit>
 
 namespace allot {

@@ -22,6 +22,7 @@
 
 #include <allot/plan/detail/order_model.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>

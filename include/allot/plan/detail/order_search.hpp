@@ -12,6 +12,7 @@
 
 #include <allot/plan/detail/order_bound.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <utility>

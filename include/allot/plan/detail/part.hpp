@@ -16,6 +16,8 @@ inline namespace v1 {
 namespace detail {
 
 /// Builds parts of one problem, one at a time.
+// A template, so that only programs that use it compile it.
+template <class = void>
 class problem_part {
     static constexpr std::uint32_t absent = ~std::uint32_t{0};
 

@@ -47,17 +47,17 @@ public:
         made_.bound = bound.bytes;
         made_.step = bound.step;
         made_.peak = std::numeric_limits<std::uint64_t>::max();
-        for (const plan_buffer& buffer : problem.buffers) made_.align = std::max(made_.align, buffer.align);
+        for (const plan_buffer& buffer : problem.buffers) made_.align = larger(made_.align, buffer.align);
     }
 
     /// Writes the lowest plan. Returns the error of the first greedy plan.
     [[nodiscard]] constexpr plan_error run(bool is_searched) noexcept {
         if (const plan_error error = try_greedy(0); error.reason != plan_refusal::none) return error;
-        const std::uint64_t few = std::min<std::uint64_t>(options_.effort, 16 * lowest_.size());
+        const std::uint64_t few = smaller<std::uint64_t>(options_.effort, 16 * lowest_.size());
         if (may_go_on() && !stop()) static_cast<void>(try_greedy(is_searched ? few : options_.effort));
         for (std::uint64_t patience = options_.effort / 16 + 1; is_searched && may_go_on(); patience *= 4) {
             try_search(patience);
-            if (may_go_on()) static_cast<void>(try_greedy(std::min(patience, options_.effort - spent_)));
+            if (may_go_on()) static_cast<void>(try_greedy(smaller(patience, options_.effort - spent_)));
         }
         const bool proved = made_.peak <= made_.bound;
         made_.status = made_.peak <= options_.capacity   ? (proved ? plan_status::optimal : plan_status::feasible)
@@ -71,7 +71,7 @@ private:
     /// Returns whether the lowest plan is wanted. With a capacity, the first plan that fits is the goal.
     [[nodiscard]] constexpr bool lowest_wanted() const noexcept { return options_.capacity == plan_options{}.capacity; }
     [[nodiscard]] constexpr std::uint64_t goal() const noexcept {
-        return lowest_wanted() ? made_.bound : std::max(options_.capacity, made_.bound);
+        return lowest_wanted() ? made_.bound : larger(options_.capacity, made_.bound);
     }
     [[nodiscard]] constexpr bool stop() noexcept {
         return stopped_ = stopped_ || (*watch_)(plan_progress{made_.peak, made_.bound});
@@ -109,7 +109,7 @@ private:
             // and the bound permits one, downward from the capacity.
             const bool upwards = lowest_wanted() || made_.bound > options_.capacity;
             const std::uint64_t gap = (upwards ? made_.peak - 1 : goal()) - made_.bound, step = gap / steps;
-            leap = std::min(leap, upwards && i == 0 ? gap / search.granule() / 2 : 0);
+            leap = smaller(leap, upwards && i == 0 ? gap / search.granule() / 2 : 0);
             const std::uint64_t above = leap * search.granule() + step * i;
             const std::uint64_t height = upwards ? made_.bound + above : goal() - above;
             const bool decided = is_decided(search, height, above == 0 ? patience : patience / 4 + 1, leap);
@@ -120,12 +120,12 @@ private:
     /// Searches one height. Returns whether the search found a plan or a proof. A proof raises `leap`.
     [[nodiscard]] constexpr bool is_decided(packing_search<>& search, std::uint64_t height, std::uint64_t patience,
                                             std::uint64_t& leap) noexcept {
-        const std::uint64_t nodes = std::min(patience, options_.effort - spent_);
+        const std::uint64_t nodes = smaller(patience, options_.effort - spent_);
         const search_result found = search.find(height, trial_, nodes, [&] { return stop(); });
-        spent_ += std::max<std::uint64_t>(found.nodes, 1);
+        spent_ += larger<std::uint64_t>(found.nodes, 1);
         if (found.answer == search_answer::found) keep_lower(found.height);
         if (found.answer == search_answer::infeasible) {
-            made_.bound = std::max(made_.bound, found.bound);
+            made_.bound = larger(made_.bound, found.bound);
             leap = 2 * leap + 1;
         }
         return found.answer == search_answer::found || found.answer == search_answer::infeasible;

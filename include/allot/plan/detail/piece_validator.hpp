@@ -11,6 +11,8 @@
 #include <allot/plan/moves_violation.hpp>
 #include <allot/plan/validate.hpp>
 
+#include <algorithm>
+
 namespace allot {
 inline namespace v1 {
 namespace detail {

@@ -15,6 +15,7 @@
 
 #include <allot/plan/detail/contents.hpp>
 
+#include <algorithm>
 #include <numeric>
 
 namespace allot {

@@ -20,6 +20,7 @@
 #include <allot/plan/detail/ranged_sizes.hpp>
 #include <allot/plan/detail/value_range.hpp>
 
+#include <algorithm>
 #include <map>
 
 namespace allot {

@@ -11,6 +11,8 @@
 #include <allot/plan/detail/ejection.hpp>
 #include <allot/plan/plan.hpp>
 
+#include <algorithm>
+
 namespace allot {
 inline namespace v1 {
 namespace detail {

@@ -12,7 +12,6 @@
 
 #include <allot/plan/workspace.hpp>
 
-#include <algorithm>
 #include <limits>
 
 namespace allot {
@@ -32,8 +31,8 @@ public:
             begins_[count] = range.offset;
             ends_[count++] = range.offset + range.size;
         }
-        std::sort(begins_.data(), begins_.data() + count);
-        std::sort(ends_.data(), ends_.data() + count);
+        sort(begins_.data(), count);
+        sort(ends_.data(), count);
         for (std::size_t first = 0, last = 0; last < count; ++last) {
             // The same number of ranges began as ended, so the next range is disjoint.
             if (last + 1 < count && begins_[last + 1] <= ends_[last]) continue;
@@ -63,8 +62,7 @@ public:
                          std::uint64_t& offset) const noexcept {
         if (!checked_align_up(offset, align, offset) || offset > capacity - size) return false;
         if (begins_.empty()) return true;
-        const std::uint64_t* const ends = ends_.data();
-        auto k = static_cast<std::size_t>(std::upper_bound(ends, ends + ends_.size(), offset) - ends);
+        std::size_t k = first_position(ends_.size(), [&](std::size_t i) { return ends_[i] > offset; });
         for (; k < begins_.size() && begins_[k] < offset + size; ++k)
             if (!checked_align_up(ends_[k], align, offset) || offset > capacity - size) return false;
         return true;

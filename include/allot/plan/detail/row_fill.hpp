@@ -16,6 +16,8 @@
 #include <allot/plan/detail/fill_holes.hpp>
 #include <allot/plan/detail/loads.hpp>
 
+#include <algorithm>
+
 namespace allot {
 inline namespace v1 {
 namespace detail {
@@ -38,7 +40,7 @@ public:
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem) noexcept {
         const std::size_t buffers = problem.buffers.size(), sections = most_lives(problem),
                           changes = most_changes(buffers);
-        return section_tree::space(problem) + prices::space(sections, buffers) + fill_candidates::space(buffers) +
+        return section_tree::space(problem) + prices::space(sections, buffers) + fill_candidates<>::space(buffers) +
                section_loads::space(sections) + plan_space{.u32 = buffers + changes, .u64 = 2 * changes};
     }
     /// The buffers of the problem are whole, and those that are fixed stay at their offsets. `at` has the rows so far,
@@ -74,7 +76,7 @@ public:
         }
         looked_at_ = 0;
         fill(candidates_.everywhere(), 0, effort / 4 + 4 * candidates_.count());
-        std::uint64_t spent = 1 + looked_at_ / fill_holes::looks_a_placement;
+        std::uint64_t spent = 1 + looked_at_ / fill_holes<>::looks_a_placement;
         while (spent < effort && worth_ < most && !stop()) spent += ruin(effort - spent);
         return spent;
     }
@@ -115,7 +117,7 @@ private:
     /// Collects the buffers that have rows here and live in these sections, in order of offsets.
     void look_at(section_range where) noexcept {
         near_count_ = 0;
-        looked_at_ += fill_holes::looks_a_placement;
+        looked_at_ += fill_holes<>::looks_a_placement;
         where_.each_living(where.from, where.until, [&](std::uint32_t i) {
             ++looked_at_;
             if (at_.rows[i] != 0) near_[near_count_++] = i;
@@ -160,7 +162,7 @@ private:
     std::size_t fill(section_range where, unsigned noise_bits, std::uint64_t effort) noexcept {
         const auto tried = candidates_.in_order(where, noise_bits, [this](std::uint32_t i) { return is_complete(i); });
         for (const std::uint32_t i : tried) {
-            if (looked_at_ > fill_holes::looks_for(effort)) break;
+            if (looked_at_ > fill_holes<>::looks_for(effort)) break;
             place(i, noise_bits == 0 || candidates_.coin());
         }
         return tried.size();
@@ -184,13 +186,13 @@ private:
         if (candidates_.coin()) place(ruined.wanted, candidates_.coin());
         const std::size_t tried = fill(around, 4 + candidates_.below(6), most);
         if (worth_ < before) undo_changes();
-        return 1 + tried / 4 + looked_at_ / fill_holes::looks_a_placement;
+        return 1 + tried / 4 + looked_at_ / fill_holes<>::looks_a_placement;
     }
 
     section_tree where_;
     prices price_;
     separation no_pairs_{};
-    fill_candidates candidates_;
+    fill_candidates<> candidates_;
     section_loads load_;
     row_choices choices_;
     rows_in_memory at_;

@@ -16,6 +16,7 @@
 #include <allot/plan/memories.hpp>
 #include <allot/plan/rows_problem.hpp>
 
+#include <algorithm>
 #include <bit>
 
 namespace allot {
@@ -39,7 +40,7 @@ public:
         for (const std::uint64_t share : {4u, 8u})
             work = max(work, space_of_memories(problem.memories, with_effort(options, share)));
         work = max(work, space_of_least_cost(problem.memories, options));
-        work = max(work, merge_space(given) + plan_space{.u64 = buffers} + crowded_steps::space(given));
+        work = max(work, merge_space(given) + plan_space{.u64 = buffers} + crowded_steps<>::space(given));
         return plan_space{.u32 = 9 * buffers, .u64 = 20 * buffers, .buffers = buffers, .fixed = buffers} + work;
     }
 
@@ -229,7 +230,7 @@ private:
         std::uint64_t* const allowed = workspace.cut_u64(buffers().size());
         for (std::size_t i = 0; i != buffers().size(); ++i) allowed[i] = ~std::uint64_t{0};
         for (std::size_t i = 0; i != buffers().size(); ++i) allowed[(*merged)[i]] &= allowed_[i];
-        return crowded_steps{merged->problem, sizes, memories(), allowed, workspace}.find(summary_.step);
+        return crowded_steps<>{merged->problem, sizes, memories(), allowed, workspace}.find(summary_.step);
     }
 
     // ---- plans -----------------------------------------------------------------------------------------------------

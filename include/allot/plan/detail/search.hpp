@@ -137,7 +137,7 @@ public:
         nodes_ = 0;
         stopped_ = false;
         search_result result{.answer = attempt(capacity, nodes, stop), .bound = bound()};
-        if (result.answer == search_answer::infeasible) result.bound = std::max(bound(), next_height(capacity));
+        if (result.answer == search_answer::infeasible) result.bound = larger(bound(), next_height(capacity));
         if (result.answer == search_answer::found) result.height = write(offsets);
         result.nodes = nodes_;
         return result;
@@ -186,7 +186,7 @@ private:
         std::uint64_t height = 0;
         for (std::size_t i = 0; i < map().buffers(); ++i) {
             offsets[map().buffer(i)] = state_.offset(i);
-            if (map().size(i) != 0) height = std::max(height, state_.offset(i) + map().size(i));
+            if (map().size(i) != 0) height = larger(height, state_.offset(i) + map().size(i));
         }
         return height;
     }
@@ -194,7 +194,7 @@ private:
     template <class Stop>
     constexpr search_answer attempt(std::uint64_t capacity, std::uint64_t budget, Stop& stop) noexcept {
         if (map().contradictory() || bound() > capacity) return search_answer::infeasible;
-        std::fill(memo_.begin(), memo_.end(), std::uint64_t{0});
+        set_all(memo_, std::uint64_t{0});
         orders_.forget();
         for (std::uint64_t round = 0;; ++round) {
             orders_.take(round / 2, map());
@@ -301,7 +301,7 @@ private:
     /// Returns the section to branch on; `no_section` if no buffer waits.
     constexpr index choose(index from, index until) const noexcept {
         std::uint64_t bottom = none;
-        for (index s = from; s < until; ++s) bottom = std::min(bottom, state_.floor(s));
+        for (index s = from; s < until; ++s) bottom = smaller(bottom, state_.floor(s));
         index best = no_section;
         std::uint64_t best_slack = none;
         index best_children = no_section;

@@ -53,7 +53,7 @@ public:
           rank_{cut(workspace.u32, most)} {}
 
     /// Forgets all dead ends.
-    constexpr void forget() noexcept { std::fill(dead_ends_.begin(), dead_ends_.end(), std::uint64_t{0}); }
+    constexpr void forget() noexcept { set_all(dead_ends_, std::uint64_t{0}); }
     /// Adds an item's share of the cause of a dead end.
     constexpr void add_dead_end(std::size_t item, std::uint64_t share) noexcept { dead_ends_[item] += share; }
 
@@ -72,15 +72,14 @@ public:
         const auto by_key = sorted_.first(map.items());
         for (index i = 0; i < map.items(); ++i) {
             std::uint64_t most = 0;
-            map.each_section(i, [&](index s) { most = std::max(most, map.total(s)); });
+            map.each_section(i, [&](index s) { most = larger(most, map.total(s)); });
             key_[i] = w.size * logarithm(map.size(i)) + w.length * logarithm(map.length(i)) +
                       w.total * logarithm(most) + w.dead_ends * logarithm(dead_ends_[i] + 1) +
                       w.noise * (mixed(turn * 0x10001 + map.buffer(i)) & 0xffff);
             by_key[i] = i;
         }
-        std::sort(by_key.data(), by_key.data() + by_key.size(), [&](index a, index b) {
-            return key_[a] != key_[b] ? key_[a] > key_[b] : map.buffer(a) < map.buffer(b);
-        });
+        sort(by_key.data(), by_key.size(),
+             [&](index a, index b) { return key_[a] != key_[b] ? key_[a] > key_[b] : map.buffer(a) < map.buffer(b); });
         for (index k = 0; k < map.items(); ++k) rank_[by_key[k]] = k;
     }
 

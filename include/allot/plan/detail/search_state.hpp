@@ -36,7 +36,7 @@ struct state_counts {
 
     /// Length of the trail: number of changes that can be undone.
     [[nodiscard]] constexpr std::size_t trail() const noexcept {
-        return (plan.buffers + plan.sections()) * std::min<std::size_t>(plan.buffers + 8, 256);
+        return (plan.buffers + plan.sections()) * smaller<std::size_t>(plan.buffers + 8, 256);
     }
     [[nodiscard]] constexpr plan_space space() const noexcept {
         return plan.space() +
@@ -65,24 +65,24 @@ public:
         path_ = cut(workspace.u32, n);
         for (auto* array : {&resting_, &crossing_, &changed_, &is_changed_}) *array = cut(workspace.u32, sections);
         for (auto* array : {&trail_what_, &trail_resting_}) *array = cut(workspace.u32, counts.trail());
-        std::fill(is_changed_.begin(), is_changed_.end(), index{0});
+        set_all(is_changed_, index{0});
         const auto begins = cut(workspace.u64, counts.reserved);
         reserved_ = reserved_ranges{problem.reserved, begins, cut(workspace.u64, counts.reserved)};
 
         granule_ = 0;
-        for (const std::uint64_t end : reserved_.ends()) granule_ = std::gcd(granule_, end);
+        for (const std::uint64_t end : reserved_.ends()) granule_ = common_divisor(granule_, end);
         for (std::size_t i = 0; i < map_.buffers(); ++i) {
             offset_[i] = is_fixed(i) ? map_.fixed(i) : 0;
             if (map_.size(i) == 0) continue;
-            bound_ = std::max(bound_, offset_[i] + map_.size(i));
-            granule_ = std::gcd(granule_, std::gcd(map_.granule(i), offset_[i]));
+            bound_ = larger(bound_, offset_[i] + map_.size(i));
+            granule_ = common_divisor(granule_, common_divisor(map_.granule(i), offset_[i]));
         }
         for (std::size_t i = 0; i < map_.buffers(); ++i)
-            if (map_.size(i) != 0 && granule_ % map_.align(i) != 0) granule_ = std::gcd(granule_, map_.align(i));
+            if (map_.size(i) != 0 && granule_ % map_.align(i) != 0) granule_ = common_divisor(granule_, map_.align(i));
         if (granule_ == 0) granule_ = 1;
         for (index s = 0; s < map_.sections(); ++s) {
             std::uint64_t height = 0;
-            bound_ = std::max(bound_, reserved_.height_beside(map_.total(s), height) ? height : none);
+            bound_ = larger(bound_, reserved_.height_beside(map_.total(s), height) ? height : none);
         }
     }
 
@@ -95,8 +95,8 @@ public:
     /// Resets: all buffers wait. Returns false if a section does not fit the capacity.
     constexpr bool start(std::uint64_t capacity) noexcept {
         capacity_ = capacity / granule_ * granule_;
-        std::fill(waiting_.begin(), waiting_.end(), std::uint64_t{0});
-        std::fill(crossing_.begin(), crossing_.end(), index{0});
+        set_all(waiting_, std::uint64_t{0});
+        set_all(crossing_, index{0});
         trail_ = placed_ = changes_ = 0;
         for (index i = 0; i < map_.items(); ++i) {
             waiting_[i / 64] |= std::uint64_t{1} << (i % 64);
@@ -199,7 +199,7 @@ public:
             std::uint64_t least = none;
             map_.neighbours(i).each(waiting_, [&](index j) {
                 if (lowest_[j] < floor + map_.size_below(i, j) && !members.contains(j))
-                    least = std::min(least, lowest_[j] + map_.size_below(j, i));
+                    least = smaller(least, lowest_[j] + map_.size_below(j, i));
             });
             return least;
         };
@@ -207,15 +207,15 @@ public:
         members.each(waiting_, [&](index i) {
             // The offset of a waiting buffer is unused, and holds an intermediate result.
             offset_[i] = lowest_[i] == floor ? above_outsider(i) : lowest_[i];
-            bottom = std::min(bottom, offset_[i]);
+            bottom = smaller(bottom, offset_[i]);
         });
         if (bottom == none) return false;
         members.each(waiting_, [&](index i) {
             if (lowest_[i] != floor) return;
             members.each(waiting_, [&](index j) {
-                const std::uint64_t at = std::max(bottom, lowest_[j]);
+                const std::uint64_t at = larger(bottom, lowest_[j]);
                 if (j != i && at < floor + map_.size_below(i, j) && at <= capacity_ - map_.size(j))
-                    offset_[i] = std::min(offset_[i], at + map_.size_below(j, i));
+                    offset_[i] = smaller(offset_[i], at + map_.size_below(j, i));
             });
         });
         return settle(!members.any(waiting_, [&](index i) { return lowest_[i] == floor && !lift(i, offset_[i]); }));

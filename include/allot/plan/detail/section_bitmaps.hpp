@@ -29,8 +29,6 @@
 #include <allot/plan/detail/sizes.hpp>
 #include <allot/plan/workspace.hpp>
 
-#include <algorithm>
-#include <numeric>
 #include <span>
 
 namespace allot {
@@ -102,14 +100,15 @@ public:
         for (index k = span_begin_[item]; k < span_begin_[item + 1]; ++k)
             for (index l = span_begin_[other]; l < span_begin_[other + 1]; ++l)
                 if (from(spans_[k]) < until(spans_[l]) && from(spans_[l]) < until(spans_[k]))
-                    most = std::max(most, span_size_[k]);
+                    most = larger(most, span_size_[k]);
         return most;
     }
     /// Returns the greatest common divisor of an item's sizes.
     [[nodiscard]] constexpr std::uint64_t granule(std::size_t item) const noexcept {
         std::uint64_t common = size_[item];
         if (is_even(item)) return common;
-        for (index k = span_begin_[item]; k < span_begin_[item + 1]; ++k) common = std::gcd(common, span_size_[k]);
+        for (index k = span_begin_[item]; k < span_begin_[item + 1]; ++k)
+            common = common_divisor(common, span_size_[k]);
         return common;
     }
     /// Returns the alignment of an item.
@@ -170,9 +169,6 @@ private:
     [[nodiscard]] static constexpr std::uint64_t step(std::int64_t time) noexcept {
         return static_cast<std::uint64_t>(time) ^ std::uint64_t{1} << 63;
     }
-    [[nodiscard]] static constexpr auto at(auto span, std::size_t position) noexcept {
-        return span.begin() + static_cast<std::ptrdiff_t>(position);
-    }
 
     constexpr void take_arrays(section_counts counts, plan_workspace& workspace) noexcept {
         rows_.width = counts.row();
@@ -189,8 +185,9 @@ private:
         span_begin_ = cut(workspace.u32, counts.buffers + 1);
         first_item_ = cut(workspace.u32, counts.sections() + 1);
         rows_.windows = cut(workspace.u32, 2 * (counts.buffers + counts.sections()));
-        for (const auto zeroed : {length_, total_, rows_.bits})
-            std::fill(zeroed.begin(), zeroed.end(), std::uint64_t{0});
+        set_all(length_, std::uint64_t{0});
+        set_all(total_, std::uint64_t{0});
+        set_all(rows_.bits, std::uint64_t{0});
     }
 
     /// Calls `visit(buffer, lifetime, size)` for every lifetime that is not empty and has bytes.
@@ -220,8 +217,8 @@ private:
             starts[lives] = step(live.from);
             ends[lives++] = step(live.until);
         });
-        std::sort(starts.begin(), at(starts, lives));
-        std::sort(ends.begin(), at(ends, lives));
+        sort(starts.data(), lives);
+        sort(ends.data(), lives);
         // The set of live buffers is maximal at the last start before an end: the step of a section. `times_`
         // overwrites starts that are already read.
         for (std::size_t s = 0, e = 0; s < lives;) {
@@ -237,8 +234,7 @@ private:
     template <class Visit>
     constexpr void each_time_span(const plan_problem& problem, const plan_sizes& sizes, Visit visit) const noexcept {
         const auto section = [&](std::int64_t time) {
-            const auto last = at(times_, time_sections_);
-            return static_cast<std::uint64_t>(std::lower_bound(times_.begin(), last, step(time)) - times_.begin());
+            return first_position(time_sections_, [&](std::size_t s) { return times_[s] >= step(time); });
         };
         each_lifetime(problem, sizes, [&](std::size_t buffer, lifetime live, std::uint64_t size) {
             visit(buffer, span_of(section(live.from), section(live.until)), size);
@@ -259,13 +255,13 @@ private:
 
     constexpr void order_items(const plan_problem& problem, const plan_sizes& sizes) noexcept {
         constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
-        std::fill(earliest_.begin(), earliest_.end(), never);
+        set_all(earliest_, never);
         each_span(problem, sizes, [&](std::size_t buffer, std::uint64_t span, std::uint64_t) {
-            earliest_[buffer] = std::min<std::uint64_t>(earliest_[buffer], from(span));
+            earliest_[buffer] = smaller<std::uint64_t>(earliest_[buffer], from(span));
         });
-        std::iota(buffer_.begin(), buffer_.end(), index{0});
-        std::sort(buffer_.data(), buffer_.data() + buffer_.size(),
-                  [&](index a, index b) { return earliest_[a] != earliest_[b] ? earliest_[a] < earliest_[b] : a < b; });
+        for (index i = 0; i != buffers(); ++i) buffer_[i] = i;
+        sort(buffer_.data(), buffers(),
+             [&](index a, index b) { return earliest_[a] != earliest_[b] ? earliest_[a] < earliest_[b] : a < b; });
         for (std::size_t i = 0; i < buffers(); ++i) {
             const plan_buffer& buffer = problem.buffers[buffer_[i]];
             item_[buffer_[i]] = static_cast<index>(i);
@@ -288,7 +284,7 @@ private:
     /// `each(visit)` calls `visit(buffer, span, size)` for every span.
     template <class Each>
     constexpr void find_spans(Each each) noexcept {
-        std::fill(span_begin_.begin(), span_begin_.end(), index{0});
+        set_all(span_begin_, index{0});
         each([&](std::size_t buffer, std::uint64_t, std::uint64_t) { ++span_begin_[item_[buffer]]; });
         for (std::size_t i = 0; i < buffers(); ++i) span_begin_[i + 1] += span_begin_[i];
         each([&](std::size_t buffer, std::uint64_t span, std::uint64_t size) {
@@ -301,13 +297,13 @@ private:
         for (index i = 0, begin = 0; i < items_; ++i) {
             const index end = span_begin_[i + 1];
             if (sized_) sort_spans(begin, end);
-            else std::sort(at(spans_, begin), at(spans_, end));
+            else sort(spans_.data() + begin, end - begin);
             span_begin_[i] = kept;
             for (; begin < end; ++begin) {
                 const std::uint64_t span = spans_[begin];
                 if (kept > span_begin_[i] && from(span) <= until(spans_[kept - 1]) &&
                     span_size_[kept - 1] == span_size_[begin]) {
-                    spans_[kept - 1] = span_of(from(spans_[kept - 1]), std::max(until(spans_[kept - 1]), until(span)));
+                    spans_[kept - 1] = span_of(from(spans_[kept - 1]), larger(until(spans_[kept - 1]), until(span)));
                 } else {
                     span_size_[kept] = span_size_[begin];
                     spans_[kept++] = span;
@@ -329,8 +325,10 @@ private:
     }
     /// Sorts spans by time. They are usually in reverse order, so that a reversal and an insertion sort are fast.
     constexpr void sort_spans(index begin, index end) noexcept {
-        std::reverse(at(spans_, begin), at(spans_, end));
-        std::reverse(at(span_size_, begin), at(span_size_, end));
+        for (index k = begin, l = end; k + 1 < l; ++k) {
+            std::swap(spans_[k], spans_[--l]);
+            std::swap(span_size_[k], span_size_[l]);
+        }
         for (index k = begin; k < end; ++k)
             for (index l = k; l > begin && spans_[l] < spans_[l - 1]; --l) {
                 std::swap(spans_[l], spans_[l - 1]);
@@ -338,12 +336,13 @@ private:
             }
     }
     [[nodiscard]] constexpr bool same(index i, index j) const noexcept {
-        const auto are = [&](const auto& of) {
-            return std::equal(at(of, span_begin_[i]), at(of, span_begin_[i + 1]),  //
-                              at(of, span_begin_[j]), at(of, span_begin_[j + 1]));
-        };
-        return size_[i] == size_[j] && align_[i] == align_[j] && fixed_[i] == fixed_[j] && are(spans_) &&
-               (!sized_ || are(span_size_));
+        const index first = span_begin_[i], other = span_begin_[j], count = span_begin_[i + 1] - first;
+        if (size_[i] != size_[j] || align_[i] != align_[j] || fixed_[i] != fixed_[j]) return false;
+        if (span_begin_[j + 1] - other != count) return false;
+        for (index k = 0; k != count; ++k)
+            if (spans_[first + k] != spans_[other + k] || (sized_ && span_size_[first + k] != span_size_[other + k]))
+                return false;
+        return true;
     }
 
     constexpr void find_members() noexcept {

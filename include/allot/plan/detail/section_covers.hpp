@@ -28,6 +28,8 @@ inline namespace v1 {
 namespace detail {
 
 /// The shares of the buffers of `excess_sections`, by position.
+// A template, so that only programs that use it compile it.
+template <class = void>
 class section_covers {
     static constexpr std::size_t most_shares = 64;  // of a buffer, on average
     static constexpr std::size_t most_cells = 1 << 16;
@@ -37,7 +39,7 @@ public:
 
     /// Returns a limit of the units of a section that is proportionate to `effort`.
     [[nodiscard]] static constexpr std::size_t units(std::uint64_t effort) noexcept {
-        return static_cast<std::size_t>(std::clamp<std::uint64_t>(effort / 128, 16, 512));
+        return static_cast<std::size_t>(smaller<std::uint64_t>(larger<std::uint64_t>(effort / 128, 16), 512));
     }
     [[nodiscard]] static constexpr plan_space space(std::size_t buffers, std::size_t sections,
                                                     std::size_t units) noexcept {
@@ -65,7 +67,7 @@ public:
     }
 
     /// Divides the values by the prices. Returns the number of operations of a visit of all sections.
-    constexpr std::uint64_t begin(const excess_sections& of, const prices& price) noexcept {
+    constexpr std::uint64_t begin(const excess_sections<>& of, const prices& price) noexcept {
         of_ = &of;
         for (std::uint32_t s = 0; s <= of.count(); ++s) first_[s] = 0;
         const auto each_section = [&](auto visit) {
@@ -83,7 +85,7 @@ public:
         }
         std::uint64_t granule = 0;
         each_section([&](std::uint32_t k, std::uint32_t s) {
-            granule = std::gcd(granule, of.size(k));
+            granule = common_divisor(granule, of.size(k));
             if (is_omitted(s)) return;
             buffer_[next_[s]] = k;
             share_[next_[s]++] = 0;
@@ -93,7 +95,7 @@ public:
         for (std::uint32_t s = 0; s != of.count(); ++s) {
             if (is_omitted(s)) continue;
             const std::size_t count = first_[s + 1] - first_[s];
-            const std::uint64_t most = std::min<std::uint64_t>(most_units_, cells_ / (count + 1) - 1);
+            const std::uint64_t most = smaller<std::uint64_t>(most_units_, cells_ / (count + 1) - 1);
             const std::uint64_t pieces = divided_up(of.excess(s), granule);
             unit_[s] = divided_up(pieces, most) * granule;
             need_[s] = static_cast<std::uint32_t>(divided_up(of.excess(s), unit_[s]));
@@ -149,9 +151,9 @@ public:
         for (; j != 0; below -= width_) {
             const member each = (*this)(section, --j);
             std::uint64_t* const row = below - width_;
-            const auto units = static_cast<std::size_t>(std::min<std::uint64_t>(each.units, width_));
-            for (std::size_t e = 0; e < units; ++e) row[e] = std::min(below[e], each.share);
-            for (std::size_t e = units; e < width_; ++e) row[e] = std::min(below[e], each.share + below[e - units]);
+            const auto units = static_cast<std::size_t>(smaller<std::uint64_t>(each.units, width_));
+            for (std::size_t e = 0; e < units; ++e) row[e] = smaller(below[e], each.share);
+            for (std::size_t e = units; e < width_; ++e) row[e] = smaller(below[e], each.share + below[e - units]);
             row[0] = 0;
         }
     }
@@ -159,12 +161,12 @@ public:
     /// units. Precondition: `tabulate(section)` was the last call of its kind.
     [[nodiscard]] constexpr std::uint64_t least_from(std::uint32_t section, std::size_t j,
                                                      std::uint64_t covered) const noexcept {
-        return cell(j, need_[section] - static_cast<std::size_t>(std::min<std::uint64_t>(covered, need_[section])));
+        return cell(j, need_[section] - static_cast<std::size_t>(smaller<std::uint64_t>(covered, need_[section])));
     }
 
 private:
     [[nodiscard]] static constexpr std::size_t cells(std::size_t buffers, std::size_t units) noexcept {
-        return std::min((buffers + 1) * (units + 1), std::max(most_cells, 2 * (buffers + 1)));
+        return smaller((buffers + 1) * (units + 1), larger(most_cells, 2 * (buffers + 1)));
     }
     [[nodiscard]] static constexpr std::uint64_t divided_up(std::uint64_t a, std::uint64_t b) noexcept {
         return a / b + (a % b != 0 ? 1 : 0);
@@ -193,7 +195,7 @@ private:
                 const std::uint32_t k = buffer_[at];
                 std::uint64_t paid = 0;
                 if (!price.price_in(of_->original(s), of_->size(k), paid)) paid = value_[k];
-                share_[at] = std::min(paid, value_[k]);
+                share_[at] = smaller(paid, value_[k]);
                 pool_[k] += share_[at];  // the prices of all sections together fit 64 bits
                 ++ahead_[k];
             }
@@ -229,28 +231,28 @@ private:
         for (std::size_t e = 0; e <= need; ++e) row_[e] = e == 0 ? 0 : impossible;
         for (std::size_t j = 0; j != count(section); ++j) {
             const member each = (*this)(section, j);
-            const auto units = static_cast<std::size_t>(std::min<std::uint64_t>(each.units, need + 1));
+            const auto units = static_cast<std::size_t>(smaller<std::uint64_t>(each.units, need + 1));
             const std::uint64_t* const others = table_ + (j + 1) * width_;
-            std::uint64_t in = 2 * impossible, out = others[need - std::min(units, need)];
-            for (std::size_t e = 0; e <= need; ++e) in = std::min(in, row_[e] + others[need - e]);
-            for (std::size_t e = 0; e + units <= need; ++e) out = std::min(out, row_[e] + others[need - units - e]);
+            std::uint64_t in = 2 * impossible, out = others[need - smaller(units, need)];
+            for (std::size_t e = 0; e <= need; ++e) in = smaller(in, row_[e] + others[need - e]);
+            for (std::size_t e = 0; e + units <= need; ++e) out = smaller(out, row_[e] + others[need - units - e]);
             out += each.share;
             std::uint64_t& share = share_[first_[section] + j];
             if (const std::uint64_t next = ahead_[each.buffer]; out > in && next != 0) {
-                const std::uint64_t rest = std::min(out - in, share),
+                const std::uint64_t rest = smaller(out - in, share),
                                     moved = moves_all ? rest : rest - rest / (next + 1);
                 share -= moved;
                 pool_[each.buffer] += moved;
             }
             for (std::size_t e = 0; e <= need; ++e)
-                new_row_[e] = std::min(row_[e], share + (e > units ? row_[e - units] : 0));
+                new_row_[e] = smaller(row_[e], share + (e > units ? row_[e - units] : 0));
             std::swap(row_, new_row_);
         }
         return true;
     }
 
     std::size_t most_units_, cells_, most_in_all_, width_ = 1;
-    const excess_sections* of_ = nullptr;
+    const excess_sections<>* of_ = nullptr;
     std::uint32_t *buffer_ = nullptr, *first_ = nullptr, *next_ = nullptr;  // by share; by section: shares
     std::uint32_t *need_ = nullptr, *is_omitted_ = nullptr;                 // by section: units to cover; 1 if omitted
     std::uint32_t* ahead_ = nullptr;  // by position: number of sections that are still to be visited

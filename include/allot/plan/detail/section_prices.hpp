@@ -25,7 +25,6 @@
 
 #include <allot/plan/detail/section_tree.hpp>
 
-#include <algorithm>
 #include <bit>
 
 namespace allot {
@@ -60,7 +59,7 @@ public:
     /// Returns a number of iterations of at most `most` that is proportionate to `effort` placements of `buffers`.
     [[nodiscard]] static constexpr std::size_t iterations(std::size_t most, std::uint64_t effort,
                                                           std::size_t buffers) noexcept {
-        return static_cast<std::size_t>(std::min<std::uint64_t>(most, 30 + effort / (buffers / 4 + 1)));
+        return static_cast<std::size_t>(smaller<std::uint64_t>(most, 30 + effort / (buffers / 4 + 1)));
     }
 
     /// Computes the prices for `count` buffers of `list` in the sections below `sections`. Returns a lower bound on the
@@ -71,7 +70,7 @@ public:
                                               std::uint64_t capacity, std::uint32_t sections, std::size_t iterations,
                                               std::size_t rows = 1) noexcept {
         sections_ = sections;
-        rows_ = std::min(rows, most_rows_);
+        rows_ = smaller(rows, most_rows_);
         capacity_ = capacity;
         const std::uint64_t simple = without_prices(list, count, size_of, value, capacity);
         const std::size_t all_prices = rows_ * sections, sums = rows_ * (std::size_t{sections} + 1);
@@ -104,7 +103,7 @@ public:
                 for (std::uint32_t s = 1; s < sections; ++s) load(row, s) += load(row, s - 1);
             if (i == 0) {
                 for (std::uint32_t s = 0; s != sections; ++s)
-                    highest = std::max(highest, load(0, s) > room(0) ? load(0, s) - room(0) : 0);
+                    highest = larger(highest, load(0, s) > room(0) ? load(0, s) - room(0) : 0);
                 if (highest == 0) break;
                 step = first_step(list, count, size_of, value);
             }
@@ -113,7 +112,7 @@ public:
         }
         sum_up(best_);
         best_bound_ = most;
-        return std::max(unscaled(most), simple);
+        return larger(unscaled(most), simple);
     }
 
     // ---- the best prices, scaled -----------------------------------------------------------------------------------
@@ -151,7 +150,7 @@ public:
         std::uint64_t paid = 0;
         if (!price_of(buffer, size, paid)) paid = ~std::uint64_t{0};
         if (value == priceless) return {0, 0};
-        const std::uint64_t worth = scaled(value), least = std::min(paid, worth);
+        const std::uint64_t worth = scaled(value), least = smaller(paid, worth);
         return {paid - least, worth - least};
     }
     [[nodiscard]] constexpr std::uint64_t scaled(std::uint64_t value) const noexcept {
@@ -171,7 +170,7 @@ public:
         size >>= size_shift_;
         const std::uint64_t price = price_of_byte(0, buffer);
         const std::uint64_t worth = size == 0 ? ~std::uint64_t{0} : scaled(value) / size;
-        return static_cast<std::uint32_t>(std::min<std::uint64_t>(4096, price / (worth / 1024 + 1)));
+        return static_cast<std::uint32_t>(smaller<std::uint64_t>(4096, price / (worth / 1024 + 1)));
     }
 
 private:
@@ -216,12 +215,12 @@ private:
                 if (from >= sections_) return;
                 load_[from] += size;
                 load_[until] -= size;  // may wrap; the prefix sums wrap back
-                begin = std::min(begin, from);
-                end = std::max(end, until);
+                begin = smaller(begin, from);
+                end = larger(end, until);
             });
             if (begin == sections_) continue;
-            first[end - 1] = std::min<std::uint64_t>(first[end - 1], begin);
-            if (value(buffer) != priceless) least = std::min(least, share_of_value{value(buffer), size});
+            first[end - 1] = smaller<std::uint64_t>(first[end - 1], begin);
+            if (value(buffer) != priceless) least = smaller(least, share_of_value{value(buffer), size});
         }
         std::uint32_t peak = 0;
         for (std::uint32_t s = 1; s < sections_; ++s) {
@@ -231,11 +230,11 @@ private:
         if (sections_ == 0 || load_[peak] <= capacity || least.value == priceless) return 0;
 
         std::uint64_t* const over = price_;  // by section: largest sum of excesses of sections up to it
-        for (std::uint32_t s = sections_ - 1; s-- != 0;) first[s] = std::min(first[s], first[s + 1]);
+        for (std::uint32_t s = sections_ - 1; s-- != 0;) first[s] = smaller(first[s], first[s + 1]);
         for (std::uint32_t s = 0; s != sections_; ++s) {
             over[s] = s == 0 ? 0 : over[s - 1];
             if (load_[s] > capacity)
-                over[s] = std::max(over[s], load_[s] - capacity + (first[s] == 0 ? 0 : over[first[s] - 1]));
+                over[s] = larger(over[s], load_[s] - capacity + (first[s] == 0 ? 0 : over[first[s] - 1]));
         }
         const std::uint64_t everywhere = least.of(over[sections_ - 1]);
 
@@ -245,26 +244,26 @@ private:
         const auto worth_of = [&](std::uint32_t i) {
             return share_of_value{value(i), value(i) == priceless ? 1 : size_of(i)};
         };
-        std::sort(live_, live_ + lives, [&](std::uint32_t a, std::uint32_t b) { return worth_of(a) < worth_of(b); });
+        sort(live_, lives, [&](std::uint32_t a, std::uint32_t b) { return worth_of(a) < worth_of(b); });
         std::uint64_t lost = 0, more = load_[peak] - capacity;
         for (std::size_t k = 0; k != lives && more != 0 && value(live_[k]) != priceless; ++k) {
             const std::uint64_t size = size_of(live_[k]);
             lost += size <= more ? value(live_[k]) : worth_of(live_[k]).of(more);
-            more -= std::min(size, more);
+            more -= smaller(size, more);
         }
-        return std::max(everywhere, lost);
+        return larger(everywhere, lost);
     }
 
     template <class Size, class Value>
     constexpr void scale(const std::uint32_t* list, std::size_t count, Size size_of, Value value) noexcept {
         std::uint64_t size = 1, worth = 1;
         for (std::size_t k = 0; k != count; ++k) {
-            size = std::max(size, size_of(list[k]));
-            if (value(list[k]) != priceless) worth = std::max(worth, value(list[k]));
+            size = larger(size, size_of(list[k]));
+            if (value(list[k]) != priceless) worth = larger(worth, value(list[k]));
         }
         const auto width = [](std::uint64_t most) { return static_cast<int>(std::bit_width(most)); };
         const int bits = width(count);
-        size_shift_ = static_cast<unsigned>(std::max(width(size) + bits - 31, 0));
+        size_shift_ = static_cast<unsigned>(larger(width(size) + bits - 31, 0));
         value_shift_ = width(worth) + bits - 32;
     }
     [[nodiscard]] constexpr std::uint64_t highest_price() const noexcept {
@@ -277,10 +276,10 @@ private:
         std::uint64_t worth = 0, length = 0;
         for (std::size_t k = 0; k != count; ++k) {
             if (value(list[k]) != priceless)
-                worth += scaled(value(list[k])) / std::max<std::uint64_t>(size_of(list[k]) >> size_shift_, 1) / count;
+                worth += scaled(value(list[k])) / larger<std::uint64_t>(size_of(list[k]) >> size_shift_, 1) / count;
             where_->each_span(list[k], [&](std::uint32_t from, std::uint32_t until) { length += until - from; });
         }
-        return std::min(worth / (length / count + 1), std::uint64_t{1} << 42) / 2 + 1;
+        return smaller(worth / (length / count + 1), std::uint64_t{1} << 42) / 2 + 1;
     }
     constexpr void sum_up(const std::uint64_t* price) noexcept {
         for (std::size_t row = 0; row != rows_; ++row) {
@@ -336,9 +335,9 @@ private:
         for (std::uint32_t s = 0; s != sections_; ++s) {
             std::uint64_t& price = price_[row * sections_ + s];
             const bool over = load(row, s) > most;
-            const std::uint64_t off = std::min(over ? load(row, s) - most : most - load(row, s), highest);
+            const std::uint64_t off = smaller(over ? load(row, s) - most : most - load(row, s), highest);
             const std::uint64_t change = ((off << 20) / highest * step) >> 20;
-            price = over ? std::min(price + change, highest_price()) : price - std::min(change, price);
+            price = over ? smaller(price + change, highest_price()) : price - smaller(change, price);
         }
     }
     [[nodiscard]] constexpr std::uint64_t part(std::size_t row) const noexcept { return capacity_ / (row + 1) + 1; }

@@ -92,7 +92,7 @@ public:
         for (std::uint32_t leaf = 0; leaf != leaves_; ++leaf)
             latest_[leaves_ + leaf] = leaf < spans_ ? until_[order_[leaf]] : 0;
         for (std::uint32_t node = leaves_; --node != 0;)
-            latest_[node] = std::max(latest_[2 * node], latest_[2 * node + 1]);
+            latest_[node] = larger(latest_[2 * node], latest_[2 * node + 1]);
     }
 
     [[nodiscard]] constexpr std::uint32_t count() const noexcept { return count_; }
@@ -116,7 +116,7 @@ public:
     [[nodiscard]] constexpr std::uint64_t least_size(std::uint32_t buffer) const noexcept {
         std::uint64_t least = buffers_[buffer].size;
         if (has_sizes())
-            each_size(buffer, [&](std::uint32_t, std::uint32_t, std::uint64_t size) { least = std::min(least, size); });
+            each_size(buffer, [&](std::uint32_t, std::uint32_t, std::uint64_t size) { least = smaller(least, size); });
         return least;
     }
     /// Returns the largest size of `buffer` in a section of `other`; 0 if the two may share bytes.

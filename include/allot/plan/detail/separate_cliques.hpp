@@ -23,6 +23,8 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
+// A template, so that only programs that use it compile it.
+template <class = void>
 class separate_cliques {
 public:
     [[nodiscard]] static constexpr plan_space space(const memories_problem& given) noexcept {

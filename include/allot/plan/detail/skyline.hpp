@@ -66,8 +66,8 @@ public:
             end[i] = time.rank(buffers_[i].live.until);
         }
         for (const plan_revival& revival : problem.revivals) {
-            begin[revival.buffer] = std::min(begin[revival.buffer], time.rank(revival.live.from));
-            end[revival.buffer] = std::max(end[revival.buffer], time.rank(revival.live.until));
+            begin[revival.buffer] = smaller(begin[revival.buffer], time.rank(revival.live.from));
+            end[revival.buffer] = larger(end[revival.buffer], time.rank(revival.live.until));
         }
         for (std::uint32_t rank = 0; rank <= ranks_; ++rank) first_[rank] = 0;
         for (std::uint32_t i = 0; i != all; ++i)
@@ -132,7 +132,7 @@ private:
         for (std::uint32_t node = buffer_leaves_; --node != 0;) {
             best_[node] =
                 priority_[best_[2 * node + 1]] > priority_[best_[2 * node]] ? best_[2 * node + 1] : best_[2 * node];
-            earliest_end_[node] = std::min(earliest_end_[2 * node], earliest_end_[2 * node + 1]);
+            earliest_end_[node] = smaller(earliest_end_[2 * node], earliest_end_[2 * node + 1]);
         }
         for (std::uint32_t i = 0; i != rank_leaves_; ++i) {
             level_[i] = highest;
@@ -201,7 +201,7 @@ private:
         const std::uint32_t left = previous_[start], right = end_[start];
         const std::uint64_t left_level = left != none ? level_[left] : highest;
         const std::uint64_t right_level = right != ranks_ ? level_[right] : highest;
-        const std::uint64_t level = std::min(left_level, right_level);
+        const std::uint64_t level = smaller(left_level, right_level);
         if (level == highest) return false;
         std::uint32_t end = right;
         if (right_level == level) {

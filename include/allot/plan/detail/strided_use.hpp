@@ -11,6 +11,8 @@
 
 #include <allot/plan/graph.hpp>
 
+#include <algorithm>
+
 namespace allot {
 inline namespace v1 {
 namespace detail {

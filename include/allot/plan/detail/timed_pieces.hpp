@@ -10,6 +10,9 @@
 #include <allot/plan/detail/pieces.hpp>
 #include <allot/plan/detail/timed_state.hpp>
 
+#include <algorithm>
+#include <numeric>
+
 namespace allot {
 inline namespace v1 {
 namespace detail {

@@ -11,6 +11,9 @@
 #include <allot/plan/detail/timed_state.hpp>
 #include <allot/plan/memories.hpp>
 
+#include <algorithm>
+#include <numeric>
+
 namespace allot {
 inline namespace v1 {
 namespace detail {

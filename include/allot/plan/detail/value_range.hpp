@@ -6,6 +6,7 @@
 
 #include <allot/core/layout.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>

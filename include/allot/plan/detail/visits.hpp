@@ -18,6 +18,7 @@
 
 #include <allot/plan/detail/contents.hpp>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
