@@ -157,6 +157,10 @@ struct deferred_options {
     /// blocks that were freed since their peak may wait. While more bytes wait, each request that finds no waiting
     /// block joins a few. A larger number needs less memory and more time. 0: no bound.
     std::size_t share = is_microcontroller ? 32 : 40;
+    /// The part of the allocated bytes that may wait in addition while memory is ample, as a divisor: 4 is a quarter.
+    /// Only as many bytes may wait as are free beyond three quarters of the allocated bytes: none in an extent whose
+    /// free part is below three sevenths. A larger number uses less of the free memory and takes more time. 0: none.
+    std::size_t spare = is_microcontroller ? 0 : 4;
     /// Advanced. The number of waiting blocks that a request joins before it fails. With a bound, a request takes a
     /// bounded time, and can fail although the free bytes would suffice if all of them were joined.
     std::size_t joins = all_blocks;

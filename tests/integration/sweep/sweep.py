@@ -63,7 +63,7 @@ FAMILIES = {
     "pool": {"slot": [0, 1, 40, 1000], "count": [0, 7, 65], "align": [1, 3, 16, 64],
              "store": ["automatic", "in_band", "bitmap", "index_stack", "atomic_bitmap"], "recent": [1, 0, 3]},
     "best_fit": BEST_FIT,
-    "deferred": {"largest": [1024, 40, 1], "share": [32, 0, 1], "joins": [None, 1]} | {k: BEST_FIT[k] for k in ("store", "records", "probes", "large", "prefer_size")},
+    "deferred": {"largest": [1024, 40, 1], "share": [32, 0, 1], "spare": [None, 0, 1], "joins": [None, 1]} | {k: BEST_FIT[k] for k in ("store", "records", "probes", "large", "prefer_size")},
     "bare": BEST_FIT | {"store": ["automatic", "side_table"], "largest_offset": [None, 5000, 2 ** 32 - 1, 2 ** 38]},
 }
 # best_fit without an arena has no device.
@@ -171,7 +171,7 @@ def refused(row):
 def strategy(row):
     offset, family = OFFSET[row["offset"]], row["family"]
     template = "best_fit" if family == "bare" else family
-    own = ("largest", "share", "joins") if family == "deferred" else ()
+    own = ("largest", "share", "spare", "joins") if family == "deferred" else ()
     names = [n for n in FAMILIES[family] if n not in own]
     enums = {"direction": "direction::", "store": "pool_store::" if family == "pool" else "node_store::"}
     options = ", ".join(f".{n} = {enums.get(n, '')}{row[n]}" for n in names if row[n] is not None)

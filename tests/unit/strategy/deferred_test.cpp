@@ -160,10 +160,51 @@ TEST_CASE("deferred: new blocks join old ones while more than the share waits") 
     };
     CHECK(reuses(allot::deferred<in_band>{}));
     CHECK_FALSE(reuses(allot::deferred<in_band, allot::deferred_options{.share = 0}>{}));
-    using quarter = allot::deferred<in_band, allot::deferred_options{.share = 4}>;
+    using quarter = allot::deferred<in_band, allot::deferred_options{.share = 4, .spare = 0}>;
     CHECK(reuses(quarter{}));
     CHECK(reuses(quarter{}, std::size_t{50'000}));
     CHECK_FALSE(reuses(quarter{}, std::size_t{175'000}));  // all 56,000 freed bytes may wait
+}
+
+TEST_CASE("deferred: blocks wait while memory is ample, and join as it fills") {
+    alignas(16) static std::byte many_bytes[512 * 1024];
+    constexpr std::size_t tight = 160 * 1024, ample = sizeof many_bytes;
+    using strategy_type = allot::deferred<in_band, allot::deferred_options{.share = 1000, .spare = 1}>;
+    const auto part = [](std::size_t first, std::size_t end) {
+        return allot::extent_of<in_band>{reinterpret_cast<std::uintptr_t>(many_bytes) + first, end - first};
+    };
+    // Returns whether requests of another size take the bytes of freed blocks.
+    const auto reuses = [](auto& strategy) {
+        allot::allocation_of<in_band> blocks[500]{};  // 56,000 bytes with the records, for words of 8 bytes
+        for (auto& block : blocks) block = strategy.allocate({100, 8});
+        for (const auto& block : blocks) strategy.deallocate(block);
+        bool reused = false;
+        for (int i = 0; i != 500; ++i) {  // 80,000 bytes: the free bytes suffice without a join
+            const auto given = strategy.allocate({150, 8});
+            REQUIRE(given);
+            reused = given.where.offset < blocks[499].where.offset || reused;
+        }
+        return reused;
+    };
+    const auto reuses_in = [&](auto strategy, std::size_t size) {
+        REQUIRE(strategy.insert(part(0, size)));
+        return reuses(strategy);
+    };
+    CHECK(reuses_in(strategy_type{}, tight));
+    CHECK_FALSE(reuses_in(strategy_type{}, ample));
+    CHECK(reuses_in(allot::deferred<in_band, allot::deferred_options{.share = 1000, .spare = 0}>{}, ample));
+
+    strategy_type shortened, extended, removed;
+    REQUIRE(shortened.insert(part(0, ample)));
+    REQUIRE(shortened.resize_extent(part(0, ample), tight));
+    CHECK(reuses(shortened));
+    REQUIRE(extended.insert(part(0, tight)));
+    REQUIRE(extended.resize_extent(part(0, tight), ample));
+    CHECK_FALSE(reuses(extended));
+    REQUIRE(removed.insert(part(0, tight)));
+    REQUIRE(removed.insert(part(tight, ample)));
+    REQUIRE(removed.remove(part(tight, ample)));
+    CHECK(reuses(removed));
 }
 
 TEST_CASE("deferred: blocks that were freed since the peak wait, and more blocks join") {
