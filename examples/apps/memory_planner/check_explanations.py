@@ -118,6 +118,17 @@ class Explanations(check.Planner):
         told, = self.explained(self.file("p.json", problem.text()), "--capacity", "60")
         self.assertEqual(told["fits_if"][0]["text"], "y overwrites x in place at step 2 (50 bytes)")
 
+    def test_buffers_that_are_together_count_once(self):
+        problem = Problem([("a", 0, 4, 40), ("b", 0, 5, 35), ("c", 0, 4, 30)], 60)
+        problem.pairs = [["a", "b"]]
+        told, = self.explained(self.file("p.json", problem.text()), "--capacity", "60")
+        self.assertEqual(told["why"], "at step 0, 3 buffers of 70 bytes are live, 10 more than fit (the capacity is 60): a (40 bytes), "
+                         "b (35 bytes), c (30 bytes)")
+        self.assertIn("c has 20 bytes or less instead of 30 (10 fewer)", [change["text"] for change in told["fits_if"]])
+        out = self.folder / "plan.html"
+        self.run_it("--html", str(out), "--capacity", "60", self.file("p.json", problem.text()), exits_with=1)
+        self.assertIn("memory: 3 buffers of 70 bytes are live at step 0, the critical one", out.read_text())
+
     def test_each_change_suffices_by_exhaustive_search(self):
         chance, kinds = random.Random(3), set()
         for _ in range(25):
@@ -285,7 +296,7 @@ if __name__ == "__main__":
     check.PROGRAM = sys.argv[1]
     if "json" not in sys.argv[2:]:
         print("skipped: without a JSON library, changes of pairs are not checked")
-        for name in ("test_an_operator_in_place", "test_each_change_suffices_by_exhaustive_search",
-                     "test_each_change_suffices_for_larger_files"):
+        for name in ("test_an_operator_in_place", "test_buffers_that_are_together_count_once",
+                     "test_each_change_suffices_by_exhaustive_search", "test_each_change_suffices_for_larger_files"):
             delattr(Explanations, name)
     unittest.main(argv=sys.argv[:1])

@@ -75,10 +75,10 @@ private:
         for (std::size_t i = 0; i != is_here.size(); ++i) {
             if (!is_here[i] || (!is_choice_ && given_.memory_of[i] != memory_)) continue;
             live_.push_back(i);
-            sum_ += given_.buffers[i].size;
         }
         std::stable_sort(live_.begin(), live_.end(),
                          [&](std::size_t a, std::size_t b) { return given_.buffers[a].size > given_.buffers[b].size; });
+        sum_ = live_bytes(given_, live_);
         tried_ = std::clamp<std::size_t>(40'000 / std::max<std::size_t>(given_.buffers.size(), 1), 1, 8);
     }
     [[nodiscard]] std::string size_text(std::size_t buffer) const {
@@ -425,7 +425,7 @@ private:
     std::int64_t step_ = 0;
     allot::plan_summary plan_{};
     std::vector<std::size_t> live_;  // at the critical step
-    std::uint64_t sum_ = 0;          // of their sizes
+    std::uint64_t sum_ = 0;          // bytes of them
     std::size_t tried_ = 1;
 };
 

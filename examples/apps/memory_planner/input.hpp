@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -109,6 +110,26 @@ struct input {
         return buffer < parts ? buffer : part_of[buffer - parts];
     }
 };
+
+/// Returns a number for each buffer. Buffers that are together, directly or through others, have the same one.
+[[nodiscard]] inline std::vector<std::size_t> groups_of(const input& given) {
+    std::vector<std::size_t> groups(given.buffers.size());
+    std::iota(groups.begin(), groups.end(), std::size_t{0});
+    const auto first_of = [&](std::size_t i) {
+        while (groups[i] != i) i = groups[i] = groups[groups[i]];
+        return i;
+    };
+    for (const allot::plan_pair& each : given.together) groups[first_of(each.first)] = first_of(each.second);
+    for (std::size_t& each : groups) each = first_of(each);
+    return groups;
+}
+/// Returns the bytes of buffers that are live at one step. Of buffers that are together, only the largest one counts.
+[[nodiscard]] inline std::uint64_t live_bytes(const input& given, const std::vector<std::size_t>& live) {
+    const std::vector<std::size_t> groups = groups_of(given);
+    std::vector<std::uint64_t> largest(groups.size());
+    for (const std::size_t i : live) largest[groups[i]] = std::max(largest[groups[i]], given.buffers[i].size);
+    return std::accumulate(largest.begin(), largest.end(), std::uint64_t{0});
+}
 
 /// Whether some buffer may be divided by rows.
 [[nodiscard]] inline bool has_rows(const input& given) {

@@ -39,9 +39,10 @@ public:
         for (std::size_t m = 0; m != given_.memories.size(); ++m) critical(out, m);
         out << "<script id=\"data\" type=\"application/json\">[";
         const char* separator = "";
+        const std::vector<std::size_t> groups = groups_of(given_);
         const auto life = [&](std::size_t i, allot::lifetime live) {
             out << separator << '[' << given_.memory_of[i] << ',' << given_.buffers[i].size << ',' << live.from << ','
-                << live.until << ']';
+                << live.until << ',' << groups[i] << ']';
             separator = ",";
         };
         for (std::size_t i = 0; i != given_.buffers.size(); ++i) life(i, given_.buffers[i].live);
@@ -68,8 +69,9 @@ private:
         std::stable_sort(live.begin(), live.end(), [&](const auto& a, const auto& b) {
             return given_.buffers[a.first].size > given_.buffers[b.first].size;
         });
-        std::uint64_t sum = 0;
-        for (const auto& [i, each] : live) sum += given_.buffers[i].size;
+        std::vector<std::size_t> buffers;
+        for (const auto& [i, each] : live) buffers.push_back(i);
+        const std::uint64_t sum = live_bytes(given_, buffers);
         out << "<h2>" << demo::escaped(given_.memories[m].name) << ": " << live.size() << " buffers of " << bytes(sum)
             << " bytes are live at step " << step << ", the critical one</h2>\n"
             << "<table "

@@ -1,6 +1,6 @@
 // Shows what is under the pointer: the buffer, the step, and the bytes that are live at that step.
 "use strict";
-const lives = JSON.parse(document.getElementById("data").textContent); // [memory, bytes, from, until]
+const lives = JSON.parse(document.getElementById("data").textContent); // [memory, bytes, from, until, group]
 const chart = document.querySelector("#chart svg"), tip = document.getElementById("tip");
 const grouped = (count) => count.toString().replace(/\B(?=(\d{3})+$)/g, ",");
 
@@ -28,9 +28,12 @@ chart.addEventListener("mousemove", (event) => {
   const step = panel ? stepAt(event, panel) : undefined;
   mark(shape?.dataset.buffer);
   if (step === undefined) return void (tip.style.display = "none");
-  let live = 0, count = 0;
-  for (const [memory, bytes, from, until] of lives)
-    if (memory === Number(panel.dataset.memory) && from <= step && step < until) live += bytes, ++count;
+  let count = 0;
+  const largest = new Map(); // by group: of buffers that are together, one counts
+  for (const [memory, bytes, from, until, group] of lives)
+    if (memory === Number(panel.dataset.memory) && from <= step && step < until)
+      largest.set(group, Math.max(largest.get(group) ?? 0, bytes)), ++count;
+  const live = [...largest.values()].reduce((sum, bytes) => sum + bytes, 0);
   tip.textContent = (shape ? shape.dataset.title + "\n" : "") + `step ${step}: ${count} buffers, ${grouped(live)} bytes`;
   tip.style.display = "block";
   tip.style.left = Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8) + "px";
