@@ -187,6 +187,12 @@ class Explanations(check.Planner):
         self.run_it(*both, self.table("id,lower,upper,size,rows\na,0,3,190,19\nb,0,3,5,1\n"))
         self.run_it(*both, self.table("id,lower,upper,size,rows\na,0,3,200,20\nb,0,3,5,1\n"), exits_with=1)
 
+    def test_the_planner_finds_a_plan_for_the_stated_capacity(self):
+        path = self.table("id,lower,upper,size,alignment,rows,gaps\na,0,4,32,8,4,\nb,0,6,15,,3,3-5\nc,4,8,16,,,\n")
+        told, = self.explained(path, "--memory", "fast:8", "--memory", "slow:29")
+        stated, = [change["bytes"] for change in told["fits_if"] if change["kind"] == "capacity"]
+        self.run_it("--memory", "fast:8", "--memory", f"slow:{stated}", path)
+
     def test_a_plan_that_fits_has_no_explanation(self):
         self.assertNotIn("explanation", json.loads(self.run_it("--json", str(HERE / "five.csv")).stdout))
 

@@ -405,6 +405,14 @@ private:
             changed.memories[which].capacity = unlimited;
             if (const allot::memories_plan made = choice_of(changed); made.unplaced == 0)
                 needed = made.needs[which].peak;
+            // The search may need more room than its plan without a capacity.
+            const std::uint64_t own = given_.memories[which].capacity;
+            for (int turn = 0; turn != 6 && needed != unlimited && needed > own; ++turn) {
+                changed.memories[which].capacity = needed;
+                if (fits(changed)) break;
+                const std::uint64_t more = (needed - own) / 2 + 1;
+                needed = turn == 5 || unlimited - needed <= more ? unlimited : needed + more;
+            }
         } else if (const auto made = allot::plan(part{given_, memory_}.problem(), {.effort = effort()}); made) {
             needed = made->peak;
         }
