@@ -21,8 +21,8 @@
 //
 // Everything is in arrays that the caller provides; there is no heap allocation, and constant expressions may use it.
 // Complexity: O(n log n + pairs that live at once + sections crossed, summed over buffers), and that of `clique_cover`.
-// Memory: `section_counts`, of which (buffers + sections) × buffers bits for sets. Thread safety: concurrent readers are
-// safe after construction.
+// Memory: `section_counts`, of which (buffers + sections) × buffers bits for sets. Thread safety: concurrent readers
+// are safe after construction.
 #pragma once
 
 #include <allot/plan/detail/clique_cover.hpp>
