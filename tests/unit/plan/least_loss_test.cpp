@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <random>
 #include <vector>
 
 namespace {
@@ -74,6 +75,7 @@ struct answer {
     bool found = false;
     std::uint64_t lost = 0;  // by the choice that was found
     unsigned subset = 0;
+    std::uint64_t split = 0, flow = 0;  // bounds by prices
 };
 
 struct width {
@@ -86,7 +88,7 @@ answer ask(const subsets& of, width wide, std::uint64_t most) {
     const std::size_t sections = of.buffers.size() + of.revivals.size();
     const detail::least_loss<>::limits limits{wide.states, wide.units, wide.operations};
     allot::plan_heap heap{detail::section_tree::space(problem) + detail::prices::space(sections, of.buffers.size()) +
-                          detail::least_loss<>::space(problem, limits)};
+                          detail::least_loss<>::space(problem, limits) + detail::prices::flow_space(problem, 1)};
     allot::plan_workspace workspace = heap;
     const detail::section_tree where{problem, {}, workspace};
     detail::prices price{where, sections, of.buffers.size(), workspace};
@@ -102,11 +104,18 @@ answer ask(const subsets& of, width wide, std::uint64_t most) {
     };
     const size_of_buffer size_of{&of};
     const value_of_buffer value{&of};
-    static_cast<void>(price.run(list.data(), list.size(), size_of, value, of.capacity, where.count(), 100, wide.rows));
-    detail::least_loss<> loss{where, price, problem, limits, workspace};
     answer made;
-    loss.prepare(detail::least_loss<>::choice<size_of_buffer, value_of_buffer>{list, size_of, value, of.capacity,
-                                                                               where.count()});
+    const auto priced = [&](std::size_t rows) {
+        return price.run(list.data(), list.size(), size_of, value, of.capacity, where.count(), 100, rows);
+    };
+    made.split = priced(1);
+    made.flow =
+        price.run_flow(list.data(), list.size(), size_of, value, of.capacity, where.count(), 100'000, workspace);
+    static_cast<void>(priced(wide.rows));
+    detail::least_loss<> loss{where, price, problem, limits, workspace};
+    loss.prepare(
+        detail::least_loss<>::choice<size_of_buffer, value_of_buffer>{list, size_of, value, of.capacity, where.count()},
+        most);
     const auto keep = [&] {
         if (!loss.found()) return;
         made.found = true;
@@ -120,6 +129,7 @@ answer ask(const subsets& of, width wide, std::uint64_t most) {
         most = loss.lost();
     };
     for (const bool is_proof : {false, true}) {
+        if (is_proof && made.found) loss.tighten(most);
         made.bound = std::max(made.bound, loss.run(most, is_proof));
         keep();
     }
@@ -128,7 +138,7 @@ answer ask(const subsets& of, width wide, std::uint64_t most) {
 
 }  // namespace
 
-TEST_CASE("least_loss<>: the least loss of all subsets, a bound for few states, and a choice that fits") {
+TEST_CASE("least_loss: the least loss of all subsets, a bound for few states, and a choice that fits") {
     problems::random dice{1};
     std::size_t exact = 0;
     const std::size_t all_problems = problems::times(problems::is_slow ? 600 : 3000);
@@ -141,6 +151,9 @@ TEST_CASE("least_loss<>: the least loss of all subsets, a bound for few states, 
             const width wide{states, k % 3 == 0 ? 1u : 4u, states == 3 ? 16u : 512u, k % 2 == 0 ? 0u : 1u << 20};
             const answer made = ask(of, wide, detail::least_loss<>::unlimited);
             REQUIRE(made.bound <= least);
+            REQUIRE(made.flow <= least);
+            // If each buffer has one span, the flow proves all that prices can.
+            if (of.revivals.empty()) REQUIRE(made.flow >= made.split);
             if (states == 4096 && least != detail::least_loss<>::unlimited) REQUIRE(made.lost == least);
             if (states == 4096) REQUIRE(made.bound == least);
             if (made.bound == least && states == 3) ++exact;
@@ -157,7 +170,47 @@ TEST_CASE("least_loss<>: the least loss of all subsets, a bound for few states, 
     CHECK(exact > all_problems / 2);
 }
 
-TEST_CASE("least_loss<>: no effort, no memory") {
+TEST_CASE("cover_table: the least sums of shares with each buffer in the memory and out of it") {
+    std::mt19937 random{3};
+    const auto below = [&](std::uint32_t limit) { return static_cast<std::size_t>(random() % limit); };
+    for (int k = 0; k != 300; ++k) {
+        const std::size_t count = 1 + below(7), need = below(12);
+        std::vector<std::uint64_t> share;
+        std::vector<std::size_t> units;
+        for (std::size_t j = 0; j != count; ++j) {
+            share.push_back(below(20));
+            units.push_back(std::min(1 + below(6), need + 1));
+        }
+        allot::plan_heap heap{detail::cover_table<>::space(count, 12)};
+        allot::plan_workspace workspace = heap;
+        detail::cover_table<> table{count, 12, workspace};
+        const auto units_of = [&](std::size_t j) { return units[j]; };
+        table.fill(share.data(), count, need, units_of);
+        // By buffer: the least cover in which it is in, and out.
+        std::vector<std::array<std::uint64_t, 2>> least(
+            count, {detail::cover_table<>::impossible, detail::cover_table<>::impossible});
+        std::uint64_t any = detail::cover_table<>::impossible;
+        for (unsigned outside = 0; outside != 1u << count; ++outside) {
+            std::uint64_t sum = 0, covered = 0;
+            for (std::size_t j = 0; j != count; ++j)
+                if ((outside >> j & 1) != 0) sum += share[j], covered += units[j];
+            if (covered < need) continue;
+            any = std::min(any, sum);
+            for (std::size_t j = 0; j != count; ++j) {
+                std::uint64_t& least_of = least[j][outside >> j & 1];
+                least_of = std::min(least_of, sum);
+            }
+        }
+        REQUIRE(std::min(table.least(0, need), detail::cover_table<>::impossible) == any);
+        if (any == detail::cover_table<>::impossible) continue;
+        table.each_marginal(units_of, [&](std::size_t j, std::uint64_t in, std::uint64_t out) {
+            CHECK(std::min(in, detail::cover_table<>::impossible) == least[j][0]);
+            CHECK(out == least[j][1]);
+        });
+    }
+}
+
+TEST_CASE("least_loss: no effort, no memory") {
     CHECK(detail::least_loss<>::limits::of(0, 100).states == 0);
     const std::array buffers{allot::plan_buffer{.size = 1, .live = {0, 1}}};
     CHECK(detail::least_loss<>::space({.buffers = buffers}, {}) == allot::plan_space{});

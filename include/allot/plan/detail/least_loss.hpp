@@ -78,7 +78,7 @@ public:
 
     /// Precondition: `most.states` is not 0.
     constexpr least_loss(const section_tree& where, const prices& price, const plan_problem& problem, limits most,
-                         plan_workspace workspace) noexcept
+                         plan_workspace& workspace) noexcept
         : price_{&price},
           limits_{most},
           words_{words(problem.buffers.size())},
@@ -94,16 +94,26 @@ public:
         held_ = workspace.cut_u64(states * words_);
     }
 
-    /// Reads the buffers, and divides their values among the sections. The prices are those of the same arguments.
+    /// Reads the buffers, and divides their values among the sections. The prices are those of the same arguments. A
+    /// choice that loses less than `most` is wanted.
     template <class Size, class Value>
-    constexpr void prepare(const choice<Size, Value>& of) noexcept {
-        constexpr std::uint64_t most_passes = 16;
+    constexpr void prepare(const choice<Size, Value>& of, std::uint64_t most) noexcept {
         capacity_ = of.capacity;
         each_.read(of.list, of.size_of, of.value, of.capacity, of.sections);
-        const std::uint64_t operations = cover_.begin(each_, *price_);
-        // After an even number of passes, buffers have their shares as early as possible.
-        const std::uint64_t passes = smaller(most_passes, limits_.operations / (operations + 1)) / 2 * 2;
-        best_shared_ = cover_.improve(static_cast<std::size_t>(passes));
+        operations_ = cover_.begin(each_, *price_);
+        const std::uint64_t known = cover_.improve(0);
+        raise(smaller(most == unlimited ? unlimited : price_->scaled(most), known + known / 16), 32);
+    }
+    /// Fixes the buffers without a choice that loses less than `most`, and raises the bound.
+    constexpr void tighten(std::uint64_t most) noexcept {
+        constexpr int rounds = 4;
+        const auto ends = [&](std::uint32_t k, std::uint64_t more, bool in) {
+            const auto [price_in, price_out] = price_->reduced(each_.buffer(k), each_.size(k), each_.value(k));
+            return price_->unscaled(best_shared_ + more) >= most ||
+                   price_->unscaled(price_->best() + (in ? price_in : price_out)) >= most;
+        };
+        for (int round = 0; round != rounds && best_shared_ < section_covers<>::impossible && cover_.fix(ends); ++round)
+            raise(price_->scaled(most), 8);
     }
     /// Searches a choice that loses less than `most`. Returns a lower bound on the lost value, at most `most`.
     /// `is_proof`: of too many states, keeps those that raise the bound. Precondition: `prepare` was called.
@@ -152,6 +162,12 @@ private:
         sets[state * words_ + k / 64] ^= std::uint64_t{1} << (k % 64);
     }
 
+    /// Raises the bound by shares toward `target`, in at most `steps` steps.
+    constexpr void raise(std::uint64_t target, std::uint64_t steps) noexcept {
+        cover_.climb(target, smaller(steps, limits_.operations / (operations_ + 1)));
+        // After an even number of passes, buffers have their shares as early as possible.
+        best_shared_ = cover_.improve(2);
+    }
     /// Makes the first state, unless the excess cannot be covered.
     constexpr void begin() noexcept {
         count_ = best_shared_ == section_covers<>::impossible ? 0 : 1;
@@ -246,8 +262,8 @@ private:
     constexpr void branch(std::uint32_t k, std::uint32_t section) noexcept {
         const auto [price_in, price_out] = price_->reduced(each_.buffer(k), each_.size(k), each_.value(k));
         const std::size_t before = count_;
-        const bool may_stay_out = each_.value(k) != prices::priceless,
-                   counts = may_stay_out && !cover_.is_omitted(section);
+        const bool may_stay_out = cover_.may_stay_out(k), may_be_in = cover_.may_be_in(k),
+                   counts = may_stay_out && may_be_in && !cover_.is_omitted(section);
         for (std::size_t state = 0; state != before; ++state) {
             if (may_stay_out) {
                 const std::size_t out = count_++;
@@ -256,7 +272,9 @@ private:
                 give_away(out, price_out);
                 if (counts) stay_out(out, cover_(section, decided_));
             }
-            add(state, k, true);
+            // A load above the capacity ends the state.
+            if (may_be_in) add(state, k, true);
+            else load_[state] = ~std::uint64_t{0};
             give_away(state, price_in);
             flip(in_, state, k);
             flip(held_, state, representative(state, k));
@@ -348,6 +366,7 @@ private:
     std::size_t decided_ = 0;  // buffers of the section in `cover_`
     std::uint64_t capacity_ = 0;
     std::uint64_t best_shared_ = 0;         // scaled bound of all choices by shares
+    std::uint64_t operations_ = 0;          // of a step
     std::uint64_t most_ = 0, dropped_ = 0;  // of which `dropped_` is the lowest bound of ended states
     bool is_proof_ = false;
     std::uint32_t *index_ = nullptr, *slot_ = nullptr;

@@ -29,12 +29,13 @@ namespace detail {
 template <class = void>
 class memory_bound {
 public:
-    /// Workspace of each function, for at most this effort.
-    [[nodiscard]] static constexpr plan_space scratch_space(const memories_problem& given,
-                                                            std::uint64_t effort) noexcept {
+    /// Workspace of each function, for at most this effort. `run_by_choices` needs `is_searched`.
+    [[nodiscard]] static constexpr plan_space scratch_space(const memories_problem& given, std::uint64_t effort,
+                                                            bool is_searched) noexcept {
         const std::size_t buffers = given.buffers.buffers.size(), paired = given.separate.empty() ? 0 : buffers;
+        const auto limits = is_searched ? least_loss<>::limits::of(effort, buffers) : least_loss<>::limits{};
         return plan_space{.u32 = buffers + 2 * paired, .u64 = paired} + separate_cliques<>::space(given) +
-               least_loss<>::space(given.buffers, least_loss<>::limits::of(effort, buffers));
+               least_loss<>::space(given.buffers, limits) + prices::flow_space(given.buffers, effort);
     }
 
     constexpr memory_bound(memory_costs<>& facts, std::uint64_t effort) noexcept : facts_{&facts}, effort_{effort} {}
@@ -58,12 +59,15 @@ public:
         const auto limits = least_loss<>::limits::of(effort_, given.buffers.size());
         std::uint64_t sum = unavoidable_cost();
         for (memory_choice of; next(each, of, sum);) {
+            plan_workspace workspace = scratch;
             const std::uint64_t split = with_pairs(of, scratch), others = known - smaller(split, known);
             const std::uint64_t whole = larger(price_of(of, prices::most_rows(0)), split);
-            least_loss<> loss{facts_->sections(), facts_->price(), given, limits, scratch};
-            loss.prepare(of);
+            least_loss<> loss{facts_->sections(), facts_->price(), given, limits, workspace};
             std::uint64_t limit = most == least_loss<>::unlimited ? most : most - smaller(most, others), least = 0;
+            loss.prepare(of, limit);
+            if (split == whole) static_cast<void>(best_price_of(of, workspace));
             for (const bool is_proof : {false, true}) {
+                if (is_proof) loss.tighten(limit);
                 least = larger(least, loss.run(limit, is_proof));
                 if (!loss.found()) continue;
                 limit = loss.lost();  // no choice has to lose more
@@ -131,14 +135,28 @@ private:
         }
         return false;
     }
+    /// Returns the bound by the prices of a flow; 0 if that takes too long for the effort.
+    [[nodiscard]] constexpr std::uint64_t flow_price_of(const memory_choice& of,
+                                                        plan_workspace scratch) const noexcept {
+        constexpr std::uint64_t operations_a_placement = 64, most = ~std::uint64_t{0} / operations_a_placement;
+        if (effort_ == 0) return 0;
+        return facts_->price().run_flow(of.list.data(), of.list.size(), of.size_of, of.value, of.capacity, of.sections,
+                                        smaller(effort_, most) * operations_a_placement, scratch);
+    }
     /// Returns the bound by prices.
     [[nodiscard]] constexpr std::uint64_t price_of(const memory_choice& of, std::size_t rows = 1) const noexcept {
         return facts_->price().run(of.list.data(), of.list.size(), of.size_of, of.value, of.capacity, of.sections,
                                    prices::iterations(1000, effort_, of.list.size()), rows);
     }
+    /// Returns the bound by the best prices of one row.
+    [[nodiscard]] constexpr std::uint64_t best_price_of(const memory_choice& of,
+                                                        plan_workspace scratch) const noexcept {
+        const std::uint64_t by_flow = flow_price_of(of, scratch);
+        return by_flow != 0 ? by_flow : price_of(of);
+    }
     /// Returns the bound by prices, or with the cost that cliques of pairs cause, if that is higher.
     [[nodiscard]] constexpr std::uint64_t with_pairs(memory_choice of, plan_workspace scratch) const noexcept {
-        const std::uint64_t by_bytes = price_of(of);
+        const std::uint64_t by_bytes = best_price_of(of, scratch);
         if (facts_->separate().is_empty()) return by_bytes;
         const std::size_t count = of.list.size();
         std::uint32_t *const dearest_first = scratch.cut_u32(count), *const sorted = scratch.cut_u32(count);
@@ -161,7 +179,7 @@ private:
         });
         if (outside == 0) return by_bytes;
         of.value.counted = counted;
-        return larger(by_bytes, outside + price_of(of));
+        return larger(by_bytes, outside + best_price_of(of, scratch));
     }
 
     memory_costs<>* facts_;

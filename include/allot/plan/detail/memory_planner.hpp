@@ -32,7 +32,7 @@ public:
         const plan_problem& problem = given.buffers;
         const std::size_t buffers = problem.buffers.size();
         const bool searched = is_searched(problem, options);
-        plan_space work = max(memory_bound<>::scratch_space(given, searched ? options.effort : 0),
+        plan_space work = max(memory_bound<>::scratch_space(given, options.effort, searched),
                               memory_fill<>::space(problem, searched, options.remember));
         work = max(work, memory_costs<>::scratch_space(problem));
         if (buffers <= most_assigned) work = max(work, memory_assignment<>::space(problem, options.remember));

@@ -12,15 +12,18 @@
 // part of the share is of no use there. The buffer keeps a fraction and carries the rest to its next section. The bound
 // never falls.
 //
-// Sizes count in units of a section, at most `most_units` for its excess. They are rounded such that the bound remains
-// valid. All arithmetic uses integers.
+// Before that, `climb` raises the share of a buffer in sections whose cover uses it, and lowers it in the others.
+// `fix` decides on buffers without a choice, so that the other shares need to cover less.
+//
+// Sizes count in units of a section. They are rounded such that the bound remains valid. All arithmetic uses integers.
 //
 // Sources: Lagrangian decomposition, Guignard and Kim, Mathematical Programming 39, 1987. Dual ascent by min-marginals,
 // Lange and Swoboda, Efficient message passing for 0-1 ILPs with binary decision diagrams, ICML 2021.
-// Complexity: O(units) for each buffer of a section and each visit. Memory: `space`, at most 768 bytes a buffer, and a
-// table of at most 512 KiB. Not synchronized.
+// Complexity: O(units) for each buffer of a section and each visit. Memory: `space`, at most 1,800 bytes a buffer, and
+// `cover_table`. Not synchronized.
 #pragma once
 
+#include <allot/plan/detail/cover_table.hpp>
 #include <allot/plan/detail/excess_sections.hpp>
 
 namespace allot {
@@ -32,10 +35,9 @@ namespace detail {
 template <class = void>
 class section_covers {
     static constexpr std::size_t most_shares = 64;  // of a buffer, on average
-    static constexpr std::size_t most_cells = 1 << 16;
 
 public:
-    static constexpr std::uint64_t impossible = std::uint64_t{1} << 62;
+    static constexpr std::uint64_t impossible = cover_table<>::impossible;
 
     /// Returns a limit of the units of a section that is proportionate to `effort`.
     [[nodiscard]] static constexpr std::size_t units(std::uint64_t effort) noexcept {
@@ -43,27 +45,33 @@ public:
     }
     [[nodiscard]] static constexpr plan_space space(std::size_t buffers, std::size_t sections,
                                                     std::size_t units) noexcept {
-        return {.u32 = most_shares * buffers + 4 * sections + 2 + buffers,
-                .u64 = most_shares * buffers + 2 * sections + 2 * buffers + cells(buffers, units) + 2 * (units + 1)};
+        return plan_space{.u32 = 3 * most_shares * buffers + 4 * sections + 2 + 3 * buffers,
+                          .u64 = 2 * most_shares * buffers + 3 * sections + 4 * buffers} +
+               cover_table<>::space(buffers, units);
     }
 
     constexpr section_covers(std::size_t buffers, std::size_t sections, std::size_t units,
                              plan_workspace& workspace) noexcept
-        : most_units_{units}, cells_{cells(buffers, units)}, most_in_all_{most_shares * buffers} {
+        : most_in_all_{most_shares * buffers}, table_{buffers, units, workspace} {
         buffer_ = workspace.cut_u32(most_in_all_);
+        is_out_ = workspace.cut_u32(most_in_all_);
+        speed_ = workspace.cut_u32(most_in_all_);
         first_ = workspace.cut_u32(sections + 1);
         next_ = workspace.cut_u32(sections + 1);
         need_ = workspace.cut_u32(sections);
         is_omitted_ = workspace.cut_u32(sections);
         ahead_ = workspace.cut_u32(buffers);
+        fixed_ = workspace.cut_u32(buffers);
+        outs_ = workspace.cut_u32(buffers);
         share_ = workspace.cut_u64(most_in_all_);
+        best_share_ = workspace.cut_u64(most_in_all_);
         unit_ = workspace.cut_u64(sections);
         least_ = workspace.cut_u64(sections);
+        excess_ = workspace.cut_u64(sections);
         pool_ = workspace.cut_u64(buffers);
         value_ = workspace.cut_u64(buffers);
-        table_ = workspace.cut_u64(cells_);
-        row_ = workspace.cut_u64(units + 1);
-        new_row_ = workspace.cut_u64(units + 1);
+        more_in_ = workspace.cut_u64(buffers);
+        more_out_ = workspace.cut_u64(buffers);
     }
 
     /// Divides the values by the prices. Returns the number of operations of a visit of all sections.
@@ -82,25 +90,16 @@ public:
         for (std::uint32_t k = 0; k != of.buffers(); ++k) {
             value_[k] = of.value(k) == prices::priceless ? 0 : price.scaled(of.value(k));
             pool_[k] = ahead_[k] = 0;
+            fixed_[k] = of.value(k) == prices::priceless ? is_in : is_free;
         }
-        std::uint64_t granule = 0;
         each_section([&](std::uint32_t k, std::uint32_t s) {
-            granule = common_divisor(granule, of.size(k));
             if (is_omitted(s)) return;
             buffer_[next_[s]] = k;
             share_[next_[s]++] = 0;
         });
-        std::uint64_t operations = 0;
-        if (granule == 0) granule = 1;  // no buffer may stay out
-        for (std::uint32_t s = 0; s != of.count(); ++s) {
-            if (is_omitted(s)) continue;
-            const std::size_t count = first_[s + 1] - first_[s];
-            const std::uint64_t most = smaller<std::uint64_t>(most_units_, cells_ / (count + 1) - 1);
-            const std::uint64_t pieces = divided_up(of.excess(s), granule);
-            unit_[s] = divided_up(pieces, most) * granule;
-            need_[s] = static_cast<std::uint32_t>(divided_up(of.excess(s), unit_[s]));
-            operations += 4 * count * need_[s];
-        }
+        for (std::uint32_t s = 0; s != of.count(); ++s) excess_[s] = of.excess(s);
+        lost_ = 0;
+        const std::uint64_t operations = find_units();
         share_by(price);
         return operations;
     }
@@ -114,20 +113,95 @@ public:
             for (std::uint32_t s = 0; s != of_->count(); ++s)
                 if (!visit(pass % 2 == 0 ? s : of_->count() - 1 - s, pass + 1 == passes)) return impossible;
         }
-        std::uint64_t sum = 0;
+        std::uint64_t sum = lost_;
+        for (std::uint32_t k = 0; k != of_->buffers(); ++k) more_in_[k] = more_out_[k] = 0;
         for (std::uint32_t s = 0; s != of_->count(); ++s) {
             least_[s] = 0;
             if (is_omitted(s)) continue;
             tabulate(s);
-            least_[s] = cell(0, need_[s]);
+            least_[s] = table_.least(0, need_[s]);
             if (least_[s] >= impossible) return impossible;
             sum += least_[s];
+            each_marginal(s, [&](std::size_t j, std::uint64_t in, std::uint64_t out) {
+                const auto raise = [&](std::uint64_t& more, std::uint64_t least) {
+                    more = smaller(more + (smaller(least, impossible) - least_[s]), impossible);
+                };
+                raise(more_in_[buffer_[first_[s] + j]], in);
+                raise(more_out_[buffer_[first_[s] + j]], out);
+            });
         }
         return sum;
     }
 
+    /// Raises the bound toward `target` by at most `steps` subgradients. `improve` must follow.
+    ///
+    /// A step solves all knapsacks. The share of a buffer rises in the sections where the buffer is out, and falls in
+    /// the others. The steps have a momentum. Their length is a part of the distance to the target.
+    constexpr void climb(std::uint64_t target, std::uint64_t steps) noexcept {
+        constexpr std::uint64_t longest = 512;  // in 256ths of the distance
+        const std::uint32_t all = first_[of_->count()];
+        std::uint64_t best = 0, last = 0, length = 128;
+        for (std::uint32_t at = 0; at != all; ++at) {
+            speed_[at] = 0;
+            best_share_[at] = share_[at];
+        }
+        for (std::uint64_t step = 0; step != steps; ++step) {
+            const std::uint64_t bound = solve();
+            if (bound >= impossible) return;
+            if (bound > best) {
+                for (std::size_t at = 0; at != all; ++at) best_share_[at] = share_[at];
+                best = bound;
+                length = smaller(length + length / 8, longest);
+            } else if (bound <= last) {
+                length -= length / 4;
+            }
+            last = bound;
+            if (bound >= target || !move(target - bound, length)) break;
+        }
+        for (std::size_t at = 0; at != all; ++at) share_[at] = best_share_[at];
+    }
+
+    /// Fixes each buffer without a choice: if `ends(in)` is true, all choices with the buffer in the memory cost too
+    /// much, and if `ends(out)` is true, those without it. The arguments are additional costs of the bound. Returns
+    /// whether it fixed a buffer. `improve` must follow.
+    template <class Ends>
+    constexpr bool fix(Ends ends) noexcept {
+        bool any = false;
+        for (std::uint32_t k = 0; k != of_->buffers(); ++k) {
+            if (fixed_[k] != is_free) continue;
+            if (ends(k, more_in_[k], true)) fixed_[k] = is_out;
+            else if (ends(k, more_out_[k], false)) fixed_[k] = is_in;
+            if (fixed_[k] == is_out) lost_ += value_[k];
+            any = any || fixed_[k] != is_free;
+        }
+        if (!any) return false;
+        std::uint32_t at = 0;
+        for (std::uint32_t s = 0; s != of_->count(); ++s) {
+            const std::uint32_t from = first_[s], until = first_[s + 1];
+            first_[s] = at;
+            for (std::uint32_t old = from; old != until; ++old) {
+                const std::uint32_t k = buffer_[old];
+                if (fixed_[k] == is_out) excess_[s] -= smaller(of_->size(k), excess_[s]);
+                if (fixed_[k] != is_free) continue;
+                buffer_[at] = k;
+                share_[at++] = share_[old];
+            }
+            if (excess_[s] == 0) {
+                is_omitted_[s] = 1;
+                at = first_[s];
+            }
+        }
+        first_[of_->count()] = at;
+        static_cast<void>(find_units());
+        return true;
+    }
+
     // ---- the shares ------------------------------------------------------------------------------------------------
 
+    /// Returns whether a buffer may be in the memory.
+    [[nodiscard]] constexpr bool may_be_in(std::uint32_t buffer) const noexcept { return fixed_[buffer] != is_out; }
+    /// Returns whether a buffer may stay out.
+    [[nodiscard]] constexpr bool may_stay_out(std::uint32_t buffer) const noexcept { return fixed_[buffer] != is_in; }
     [[nodiscard]] constexpr bool is_omitted(std::uint32_t section) const noexcept { return is_omitted_[section] != 0; }
     [[nodiscard]] constexpr std::uint64_t least(std::uint32_t section) const noexcept { return least_[section]; }
     [[nodiscard]] constexpr std::size_t count(std::uint32_t section) const noexcept {
@@ -144,37 +218,23 @@ public:
     }
     /// Prepares `least_from` for a section.
     constexpr void tabulate(std::uint32_t section) noexcept {
-        width_ = std::size_t{need_[section]} + 1;
-        std::size_t j = count(section);
-        std::uint64_t* below = table_ + j * width_;
-        for (std::size_t e = 0; e != width_; ++e) below[e] = e == 0 ? 0 : impossible;
-        for (; j != 0; below -= width_) {
-            const member each = (*this)(section, --j);
-            std::uint64_t* const row = below - width_;
-            const auto units = static_cast<std::size_t>(smaller<std::uint64_t>(each.units, width_));
-            for (std::size_t e = 0; e < units; ++e) row[e] = smaller(below[e], each.share);
-            for (std::size_t e = units; e < width_; ++e) row[e] = smaller(below[e], each.share + below[e - units]);
-            row[0] = 0;
-        }
+        table_.fill(share_ + first_[section], count(section), need_[section],
+                    [&](std::size_t j) { return units_of(section, j); });
     }
     /// Returns the least sum of shares of the buffers from the j-th on that cover the excess, if others cover `covered`
     /// units. Precondition: `tabulate(section)` was the last call of its kind.
     [[nodiscard]] constexpr std::uint64_t least_from(std::uint32_t section, std::size_t j,
                                                      std::uint64_t covered) const noexcept {
-        return cell(j, need_[section] - static_cast<std::size_t>(smaller<std::uint64_t>(covered, need_[section])));
+        const std::size_t need = need_[section];
+        return table_.least(j, need - static_cast<std::size_t>(smaller<std::uint64_t>(covered, need)));
     }
 
 private:
-    [[nodiscard]] static constexpr std::size_t cells(std::size_t buffers, std::size_t units) noexcept {
-        return smaller((buffers + 1) * (units + 1), larger(most_cells, 2 * (buffers + 1)));
-    }
+    static constexpr std::uint32_t is_free = 0, is_in = 1, is_out = 2;
+
     [[nodiscard]] static constexpr std::uint64_t divided_up(std::uint64_t a, std::uint64_t b) noexcept {
         return a / b + (a % b != 0 ? 1 : 0);
     }
-    [[nodiscard]] constexpr std::uint64_t cell(std::size_t j, std::size_t need) const noexcept {
-        return table_[j * width_ + need];
-    }
-
     /// Keeps each section whose index is a multiple of `stride`, as long as there is memory for the shares.
     /// Precondition: `first_` has the number of shares of each section.
     constexpr void select(std::uint64_t stride) noexcept {
@@ -187,8 +247,22 @@ private:
         }
         first_[of_->count()] = at;
     }
-    /// Gives each buffer its price in each section, lowered to the value if the sum exceeds it. The rest of the value
-    /// is divided evenly.
+    /// Computes the units of all sections. Returns the number of operations of a step.
+    [[nodiscard]] constexpr std::uint64_t find_units() noexcept {
+        std::uint64_t granule = 0, operations = 0;
+        for (std::uint32_t at = 0; at != first_[of_->count()]; ++at)
+            granule = common_divisor(granule, of_->size(buffer_[at]));
+        if (granule == 0) granule = 1;  // no buffer may stay out
+        for (std::uint32_t s = 0; s != of_->count(); ++s) {
+            if (is_omitted(s)) continue;
+            const std::uint64_t pieces = divided_up(excess_[s], granule);
+            unit_[s] = divided_up(pieces, table_.most_units(count(s))) * granule;
+            need_[s] = static_cast<std::uint32_t>(divided_up(excess_[s], unit_[s]));
+            operations += count(s) * need_[s];
+        }
+        return operations;
+    }
+    /// Gives each buffer its price in each section.
     constexpr void share_by(const prices& price) noexcept {
         for (std::uint32_t s = 0; s != of_->count(); ++s)
             for (std::uint32_t at = first_[s]; at != first_[s + 1]; ++at) {
@@ -199,6 +273,11 @@ private:
                 pool_[k] += share_[at];  // the prices of all sections together fit 64 bits
                 ++ahead_[k];
             }
+        divide_rest();
+    }
+    /// Lowers the shares of a buffer if their sum, which is in the pool, exceeds its value. Otherwise, divides the rest
+    /// of the value evenly. Precondition: `ahead_` has the number of the buffer's shares.
+    constexpr void divide_rest() noexcept {
         for (std::uint32_t at = 0; at != first_[of_->count()]; ++at) {
             const std::uint32_t k = buffer_[at];
             if (pool_[k] <= value_[k]) share_[at] += (value_[k] - pool_[k]) / ahead_[k];
@@ -226,43 +305,95 @@ private:
             --ahead_[buffer_[at]];
         }
         tabulate(section);
-        const std::size_t need = need_[section];
-        if (cell(0, need) >= impossible) return false;
-        for (std::size_t e = 0; e <= need; ++e) row_[e] = e == 0 ? 0 : impossible;
-        for (std::size_t j = 0; j != count(section); ++j) {
-            const member each = (*this)(section, j);
-            const auto units = static_cast<std::size_t>(smaller<std::uint64_t>(each.units, need + 1));
-            const std::uint64_t* const others = table_ + (j + 1) * width_;
-            std::uint64_t in = 2 * impossible, out = others[need - smaller(units, need)];
-            for (std::size_t e = 0; e <= need; ++e) in = smaller(in, row_[e] + others[need - e]);
-            for (std::size_t e = 0; e + units <= need; ++e) out = smaller(out, row_[e] + others[need - units - e]);
-            out += each.share;
-            std::uint64_t& share = share_[first_[section] + j];
-            if (const std::uint64_t next = ahead_[each.buffer]; out > in && next != 0) {
-                const std::uint64_t rest = smaller(out - in, share),
-                                    moved = moves_all ? rest : rest - rest / (next + 1);
-                share -= moved;
-                pool_[each.buffer] += moved;
-            }
-            for (std::size_t e = 0; e <= need; ++e)
-                new_row_[e] = smaller(row_[e], share + (e > units ? row_[e - units] : 0));
-            std::swap(row_, new_row_);
-        }
+        if (table_.least(0, need_[section]) >= impossible) return false;
+        each_marginal(section, [&](std::size_t j, std::uint64_t in, std::uint64_t out) {
+            const std::size_t at = first_[section] + j;
+            const std::uint64_t next = ahead_[buffer_[at]];
+            if (out <= in || next == 0) return;
+            const std::uint64_t rest = smaller(out - in, share_[at]),
+                                moved = moves_all ? rest : rest - rest / (next + 1);
+            share_[at] -= moved;
+            pool_[buffer_[at]] += moved;
+        });
         return true;
     }
+    /// Solves the knapsacks of all sections. Returns the bound, and stores the buffers that stay out of each section.
+    [[nodiscard]] constexpr std::uint64_t solve() noexcept {
+        std::uint64_t sum = lost_;
+        for (std::uint32_t k = 0; k != of_->buffers(); ++k) outs_[k] = ahead_[k] = 0;
+        for (std::uint32_t s = 0; s != of_->count(); ++s) {
+            if (is_omitted(s)) continue;
+            tabulate(s);
+            std::size_t need = need_[s];
+            sum += table_.least(0, need);
+            if (sum >= impossible) return impossible;
+            for (std::size_t j = 0; j != count(s); ++j) {
+                const std::uint32_t at = first_[s] + static_cast<std::uint32_t>(j), k = buffer_[at];
+                is_out_[at] = need != 0 && table_.least(j, need) != table_.least(j + 1, need) ? 1 : 0;
+                if (is_out_[at] != 0) need = need - smaller(need, units_of(s, j));
+                outs_[k] += is_out_[at];
+                ++ahead_[k];
+            }
+        }
+        return sum;
+    }
+    /// Moves the shares after `solve`. Returns false if each buffer is out of all of its sections, or of none.
+    [[nodiscard]] constexpr bool move(std::uint64_t distance, std::uint64_t length) noexcept {
+        // A speed has 12 fractional bits. It is 1 less the mean of a buffer's sections where the buffer is out.
+        constexpr std::int32_t one = 1 << 12;
+        std::uint64_t squares = 0;
+        for (std::uint32_t at = 0; at != first_[of_->count()]; ++at) {
+            const std::uint32_t k = buffer_[at];
+            const auto mean = static_cast<std::int32_t>(outs_[k] * std::uint64_t{one} / ahead_[k]);
+            const std::int32_t wanted = (is_out_[at] != 0 ? one : 0) - mean;
+            const auto old = static_cast<std::int32_t>(speed_[at]), now = (wanted + 3 * old) / 4;
+            speed_[at] = static_cast<std::uint32_t>(now);
+            squares += static_cast<std::uint64_t>(std::int64_t{now} * now);
+        }
+        if (squares == 0) return false;
+        // Values, and so the distance, are below 2^42.
+        const std::uint64_t most = std::uint64_t{1} << 50, factored = 16 * distance * length / (squares / one + 1);
+        const auto factor = static_cast<std::int64_t>(smaller(factored, most));
+        for (std::uint32_t at = 0; at != first_[of_->count()]; ++at) {
+            const std::uint32_t k = buffer_[at];
+            const std::int64_t change = static_cast<std::int32_t>(speed_[at]) * factor / one;
+            const std::uint64_t back = change < 0 ? static_cast<std::uint64_t>(-change) : 0;
+            share_[at] -= smaller(share_[at], back);
+            if (change > 0) share_[at] = smaller(share_[at] + static_cast<std::uint64_t>(change), value_[k]);
+            pool_[k] += share_[at];
+        }
+        divide_rest();
+        return true;
+    }
+    /// Calls `visit(j, in, out)` for each buffer of a section, as `cover_table` does. Precondition: `tabulate(section)`
+    /// was the last call of its kind.
+    template <class Visit>
+    constexpr void each_marginal(std::uint32_t section, Visit visit) noexcept {
+        table_.each_marginal([&](std::size_t j) { return units_of(section, j); }, visit);
+    }
+    /// Returns the size of the j-th buffer of a section in units, at most one more than the section needs.
+    [[nodiscard]] constexpr std::size_t units_of(std::uint32_t section, std::size_t j) const noexcept {
+        const std::uint64_t units = divided_up(of_->size(buffer_[first_[section] + j]), unit_[section]);
+        return static_cast<std::size_t>(smaller<std::uint64_t>(units, std::uint64_t{need_[section]} + 1));
+    }
 
-    std::size_t most_units_, cells_, most_in_all_, width_ = 1;
+    std::size_t most_in_all_;
+    cover_table<> table_;
     const excess_sections<>* of_ = nullptr;
     std::uint32_t *buffer_ = nullptr, *first_ = nullptr, *next_ = nullptr;  // by share; by section: shares
     std::uint32_t *need_ = nullptr, *is_omitted_ = nullptr;                 // by section: units to cover; 1 if omitted
     std::uint32_t* ahead_ = nullptr;  // by position: number of sections that are still to be visited
-    std::uint64_t* share_ = nullptr;  // by share: scaled value
-    std::uint64_t* unit_ = nullptr;   // by section: bytes
-    std::uint64_t* least_ = nullptr;  // by section: scaled value
-    std::uint64_t* pool_ = nullptr;   // by position: value on the way to the next section
-    std::uint64_t* value_ = nullptr;  // by position: scaled
-    std::uint64_t* table_ = nullptr;  // least shares from the j-th buffer on, by j and units to cover
-    std::uint64_t *row_ = nullptr, *new_row_ = nullptr;  // least shares before the j-th buffer, by units to cover
+    std::uint32_t* fixed_ = nullptr;  // by position: whether the buffer has a choice
+    std::uint32_t *is_out_ = nullptr, *speed_ = nullptr;  // by share: 1 if out; signed change of the latest steps
+    std::uint32_t* outs_ = nullptr;                       // by position: number of sections that the buffer is out of
+    std::uint64_t *share_ = nullptr, *best_share_ = nullptr;  // by share: scaled value
+    std::uint64_t* unit_ = nullptr;                           // by section: bytes
+    std::uint64_t* least_ = nullptr;                          // by section: scaled value
+    std::uint64_t* pool_ = nullptr;                           // by position: value on the way to the next section
+    std::uint64_t* excess_ = nullptr;  // by section: without the buffers that are fixed out of the memory
+    std::uint64_t* value_ = nullptr;   // by position: scaled
+    std::uint64_t *more_in_ = nullptr, *more_out_ = nullptr;  // by position: how much the bound rises, in and out
+    std::uint64_t lost_ = 0;                                  // scaled value of the buffers that are fixed out
 };
 
 }  // namespace detail

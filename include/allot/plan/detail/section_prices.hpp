@@ -8,9 +8,8 @@
 //
 // For any prices, no choice of buffers loses less value than
 //     the sum over all buffers of min(value, price of its bytes), minus the price of the capacity.
-// The best such bound is kept with its prices. Two bounds without prices are kept as well. The first considers the
-// section with the highest load: the excess, at the least valuable bytes there. The second considers sections no two of
-// which share a buffer: the sum of their excesses, at the least value of a byte anywhere.
+// The best such bound is kept with its prices, and so is the bound of `loss_by_value`. `run` finds prices by
+// subgradients, and `run_flow` the best ones of one row by `section_flow`.
 //
 // Further rows strengthen the bound. In row r, a size counts as the number of times that it contains a byte more than
 // the (r + 1)th part of the capacity: at most one buffer above a half fits, at most two above a third, and so on. Each
@@ -23,6 +22,8 @@
 // and 4 a buffer. Not synchronized.
 #pragma once
 
+#include <allot/plan/detail/loss_by_value.hpp>
+#include <allot/plan/detail/section_flow.hpp>
 #include <allot/plan/detail/section_tree.hpp>
 
 #include <bit>
@@ -36,7 +37,7 @@ class prices {
     static constexpr unsigned fraction = 10;  // fractional bits of a price
 
 public:
-    static constexpr std::uint64_t priceless = ~std::uint64_t{0};  // value of a buffer that must not stay out
+    static constexpr std::uint64_t priceless = value_per_byte::priceless;
 
     /// Returns the largest number of rows for that many sections.
     [[nodiscard]] static constexpr std::size_t most_rows(std::size_t sections) noexcept {
@@ -61,6 +62,10 @@ public:
                                                           std::size_t buffers) noexcept {
         return static_cast<std::size_t>(smaller<std::uint64_t>(most, 30 + effort / (buffers / 4 + 1)));
     }
+    /// Returns the workspace of a flow, which needs an effort.
+    [[nodiscard]] static constexpr plan_space flow_space(const plan_problem& problem, std::uint64_t effort) noexcept {
+        return effort == 0 ? plan_space{} : section_flow<>::space(most_lives(problem), most_lives(problem));
+    }
 
     /// Computes the prices for `count` buffers of `list` in the sections below `sections`. Returns a lower bound on the
     /// value that must be lost. `size_of(buffer)` is the size in bytes. `value(buffer)` may be `priceless`. Uses at
@@ -69,50 +74,31 @@ public:
     [[nodiscard]] constexpr std::uint64_t run(const std::uint32_t* list, std::size_t count, Size size_of, Value value,
                                               std::uint64_t capacity, std::uint32_t sections, std::size_t iterations,
                                               std::size_t rows = 1) noexcept {
-        sections_ = sections;
-        rows_ = smaller(rows, most_rows_);
-        capacity_ = capacity;
-        const std::uint64_t simple = without_prices(list, count, size_of, value, capacity);
-        const std::size_t all_prices = rows_ * sections, sums = rows_ * (std::size_t{sections} + 1);
-        for (std::size_t s = 0; s != all_prices; ++s) price_[s] = best_[s] = 0;
-        scale(list, count, size_of, value);
-        std::uint64_t most = 0, step = 0;
-        std::uint64_t highest = 0;  // overload
-        for (std::size_t i = 0; i != iterations; ++i) {
-            sum_up(price_);
-            std::uint64_t bound = 0;
-            bool counts = true;
-            for (std::size_t s = 0; s != sums; ++s) load_[s] = 0;
-            for (std::size_t k = 0; k != count; ++k) {
-                const std::uint32_t buffer = list[k];
-                const std::uint64_t size = size_of(buffer), worth = value(buffer);
-                std::uint64_t paid = 0;
-                const bool is_finite = price_of(buffer, size, paid);
-                const bool in = worth == priceless || (is_finite && paid <= scaled(worth));
-                counts = (is_finite || !in) && counts;
-                counts = checked_add(bound, in ? paid : scaled(worth), bound) && counts;
-                if (in) add_loads(buffer, size);
+        const std::uint64_t simple = begin(list, count, size_of, value, capacity, sections, rows);
+        if (const std::uint64_t highest = highest_excess(); highest != 0) {
+            std::uint64_t step = first_step(list, count, size_of, value);
+            for (std::size_t i = 1; i < iterations; ++i) {
+                for (std::size_t row = 0; row != rows_; ++row) change_prices(row, highest, step);
+                step -= step / (iterations / 7 + 1);
+                try_prices(list, count, size_of, value);
             }
-            std::uint64_t all = 0;
-            counts = price_of_capacity(all) && counts;
-            if (counts && bound > all && bound - all > most) {
-                most = bound - all;
-                for (std::size_t s = 0; s != all_prices; ++s) best_[s] = price_[s];
-            }
-            for (std::size_t row = 0; row != rows_; ++row)
-                for (std::uint32_t s = 1; s < sections; ++s) load(row, s) += load(row, s - 1);
-            if (i == 0) {
-                for (std::uint32_t s = 0; s != sections; ++s)
-                    highest = larger(highest, load(0, s) > room(0) ? load(0, s) - room(0) : 0);
-                if (highest == 0) break;
-                step = first_step(list, count, size_of, value);
-            }
-            for (std::size_t row = 0; row != rows_; ++row) change_prices(row, highest, step);
-            step -= step / (iterations / 7 + 1);
         }
         sum_up(best_);
-        best_bound_ = most;
-        return larger(unscaled(most), simple);
+        return larger(unscaled(best_bound_), simple);
+    }
+    /// The same with the prices of `section_flow`, which has about `operations` operations. No other prices of one row
+    /// have a higher bound. Returns 0 if the operations do not suffice, or if there are sections of pairs. Then no
+    /// section has a price.
+    template <class Size, class Value>
+    [[nodiscard]] constexpr std::uint64_t run_flow(const std::uint32_t* list, std::size_t count, Size size_of,
+                                                   Value value, std::uint64_t capacity, std::uint32_t sections,
+                                                   std::uint64_t operations, plan_workspace scratch) noexcept {
+        const std::uint64_t simple = begin(list, count, size_of, value, capacity, sections, 1);
+        if (highest_excess() == 0) return simple;
+        if (sections > where_->of_time() || !price_by_flow(list, count, size_of, value, operations, scratch)) return 0;
+        try_prices(list, count, size_of, value);
+        sum_up(best_);
+        return larger(unscaled(best_bound_), simple);
     }
 
     // ---- the best prices, scaled -----------------------------------------------------------------------------------
@@ -174,84 +160,95 @@ public:
     }
 
 private:
-    /// Value per byte, as a fraction.
-    struct share_of_value {
-        std::uint64_t value = priceless, bytes = 1;
-
-        /// Returns whether a byte is worth less than a byte of `other`.
-        [[nodiscard]] constexpr bool operator<(share_of_value other) const noexcept {
-            share_of_value a = *this, b = other;
-            for (bool inverted = false;; inverted = !inverted) {  // compares continued fractions
-                const std::uint64_t one = a.value / a.bytes, another = b.value / b.bytes;
-                if (one != another) return (one < another) != inverted;
-                a = {a.bytes, a.value % a.bytes};
-                b = {b.bytes, b.value % b.bytes};
-                if (a.bytes == 0 || b.bytes == 0) return a.bytes != b.bytes && (inverted ? b.bytes : a.bytes) == 0;
-            }
-        }
-        /// Returns a lower bound on the value of `count` such bytes, rounded up because a loss is an integer.
-        [[nodiscard]] constexpr std::uint64_t of(std::uint64_t count) const noexcept {
-            const std::uint64_t whole = value / bytes * count, rest = value % bytes;
-            std::uint64_t product = 0;
-            if (checked_multiply(rest, count, product)) return whole + product / bytes + (product % bytes != 0 ? 1 : 0);
-            return whole + rest / (bytes / count + 1);
-        }
-    };
-
-    /// Returns the better one of the two bounds without prices.
+    /// Begins without prices, and returns a bound without them.
     template <class Size, class Value>
-    [[nodiscard]] constexpr std::uint64_t without_prices(const std::uint32_t* list, std::size_t count, Size size_of,
-                                                         Value value, std::uint64_t capacity) noexcept {
-        for (std::uint32_t s = 0; s <= sections_; ++s) load_[s] = 0;
-        std::uint64_t* const first = sum_;  // by section: earliest beginning of the buffers that end there or later
-        for (std::uint32_t s = 0; s != sections_; ++s) first[s] = s;
-        share_of_value least{};
+    [[nodiscard]] constexpr std::uint64_t begin(const std::uint32_t* list, std::size_t count, Size size_of, Value value,
+                                                std::uint64_t capacity, std::uint32_t sections,
+                                                std::size_t rows) noexcept {
+        sections_ = sections;
+        rows_ = smaller(rows, most_rows_);
+        capacity_ = capacity;
+        best_bound_ = 0;
+        const std::uint64_t simple =
+            loss_by_value(*where_, {list, count}, size_of, value, capacity, sections_, {load_, sum_, price_, live_});
+        for (std::size_t s = 0; s != rows_ * sections_; ++s) price_[s] = best_[s] = 0;
+        scale(list, count, size_of, value);
+        try_prices(list, count, size_of, value);
+        return simple;
+    }
+    /// Returns the largest excess of a section without prices. Precondition: `begin` was the last call.
+    [[nodiscard]] constexpr std::uint64_t highest_excess() noexcept {
+        std::uint64_t highest = 0;
+        for (std::uint32_t s = 0; s != sections_; ++s)
+            highest = larger(highest, load(0, s) > room(0) ? load(0, s) - room(0) : 0);
+        return highest;
+    }
+    /// Computes the loads at the current prices, and keeps these if their bound is the highest.
+    template <class Size, class Value>
+    constexpr void try_prices(const std::uint32_t* list, std::size_t count, Size size_of, Value value) noexcept {
+        const std::size_t sums = rows_ * (std::size_t{sections_} + 1);
+        sum_up(price_);
+        std::uint64_t bound = 0;
+        bool counts = true;
+        for (std::size_t s = 0; s != sums; ++s) load_[s] = 0;
         for (std::size_t k = 0; k != count; ++k) {
             const std::uint32_t buffer = list[k];
-            const std::uint64_t size = size_of(buffer);
-            if (size == 0) continue;
-            std::uint32_t begin = sections_, end = 0;
-            where_->each_span(buffer, [&](std::uint32_t from, std::uint32_t until) {
-                if (from >= sections_) return;
-                load_[from] += size;
-                load_[until] -= size;  // may wrap; the prefix sums wrap back
-                begin = smaller(begin, from);
-                end = larger(end, until);
-            });
-            if (begin == sections_) continue;
-            first[end - 1] = smaller<std::uint64_t>(first[end - 1], begin);
-            if (value(buffer) != priceless) least = smaller(least, share_of_value{value(buffer), size});
+            const std::uint64_t size = size_of(buffer), worth = value(buffer);
+            std::uint64_t paid = 0;
+            const bool is_finite = price_of(buffer, size, paid);
+            const bool in = worth == priceless || (is_finite && paid <= scaled(worth));
+            counts = (is_finite || !in) && counts;
+            counts = checked_add(bound, in ? paid : scaled(worth), bound) && counts;
+            if (in) add_loads(buffer, size);
         }
-        std::uint32_t peak = 0;
-        for (std::uint32_t s = 1; s < sections_; ++s) {
-            load_[s] += load_[s - 1];
-            if (load_[s] > load_[peak]) peak = s;
+        std::uint64_t all = 0;
+        counts = price_of_capacity(all) && counts;
+        if (counts && bound > all && bound - all > best_bound_) {
+            best_bound_ = bound - all;
+            for (std::size_t s = 0; s != rows_ * sections_; ++s) best_[s] = price_[s];
         }
-        if (sections_ == 0 || load_[peak] <= capacity || least.value == priceless) return 0;
+        for (std::size_t row = 0; row != rows_; ++row)
+            for (std::uint32_t s = 1; s < sections_; ++s) load(row, s) += load(row, s - 1);
+    }
 
-        std::uint64_t* const over = price_;  // by section: largest sum of excesses of sections up to it
-        for (std::uint32_t s = sections_ - 1; s-- != 0;) first[s] = smaller(first[s], first[s + 1]);
-        for (std::uint32_t s = 0; s != sections_; ++s) {
-            over[s] = s == 0 ? 0 : over[s - 1];
-            if (load_[s] > capacity)
-                over[s] = larger(over[s], load_[s] - capacity + (first[s] == 0 ? 0 : over[first[s] - 1]));
-        }
-        const std::uint64_t everywhere = least.of(over[sections_ - 1]);
-
-        std::size_t lives = 0;
-        for (std::size_t k = 0; k != count; ++k)
-            if (size_of(list[k]) != 0 && where_->meets(list[k], peak, peak + 1)) live_[lives++] = list[k];
-        const auto worth_of = [&](std::uint32_t i) {
-            return share_of_value{value(i), value(i) == priceless ? 1 : size_of(i)};
+    /// Computes the prices of the first row by a flow. Returns whether the operations suffice.
+    template <class Size, class Value>
+    [[nodiscard]] constexpr bool price_by_flow(const std::uint32_t* list, std::size_t count, Size size_of, Value value,
+                                               std::uint64_t operations, plan_workspace scratch) noexcept {
+        std::uint64_t highest = 0;
+        std::size_t spans = 0;
+        const auto each_arc = [&](auto visit) {
+            for (std::size_t k = 0; k != count; ++k) {
+                const std::uint64_t size = scaled_size(0, size_of(list[k])), worth = value(list[k]);
+                const auto each_span = [&](auto span) {
+                    where_->each_span(list[k], [&](std::uint32_t from, std::uint32_t until) {
+                        if (size != 0 && from != until && from < sections_) span(from, until);
+                    });
+                };
+                std::uint64_t length = 0;
+                each_span([&](std::uint32_t from, std::uint32_t until) { length += until - from; });
+                each_span([&](std::uint32_t from, std::uint32_t until) {
+                    // A buffer with several spans divides its value among them.
+                    const std::uint64_t gain = worth == priceless ? 0 : scaled(worth) / size / length * (until - from);
+                    visit(from, until, size, gain, worth == priceless);
+                });
+            }
         };
-        sort(live_, lives, [&](std::uint32_t a, std::uint32_t b) { return worth_of(a) < worth_of(b); });
-        std::uint64_t lost = 0, more = load_[peak] - capacity;
-        for (std::size_t k = 0; k != lives && more != 0 && value(live_[k]) != priceless; ++k) {
-            const std::uint64_t size = size_of(live_[k]);
-            lost += size <= more ? value(live_[k]) : worth_of(live_[k]).of(more);
-            more -= smaller(size, more);
-        }
-        return larger(everywhere, lost);
+        each_arc([&](std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t gain, bool) {
+            highest = larger(highest, gain);
+            ++spans;
+        });
+        constexpr std::uint64_t least_visits = 256;  // of each arc
+        if (operations / least_visits < spans + sections_) return false;
+        // A priceless buffer gains more than any path without one.
+        const std::uint64_t dearest = smaller((highest + 1) * (std::uint64_t{sections_} + 1), highest_price());
+        section_flow<> flow{sections_, spans, scratch};
+        each_arc([&](std::uint32_t from, std::uint32_t until, std::uint64_t size, std::uint64_t gain, bool is_dear) {
+            flow.add(from, until, size, is_dear ? dearest : gain);
+        });
+        if (!flow.run(room(0), operations)) return false;
+        for (std::uint32_t s = 0; s != sections_; ++s) price_[s] = flow.price(s);
+        return true;
     }
 
     template <class Size, class Value>
