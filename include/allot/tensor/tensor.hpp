@@ -214,6 +214,15 @@ template <class Allocator, class Policies, storage_offset Offset>
     }
 }
 
+/// Does not compile: reports that the result of `alloc_storage` was passed instead of the storage in it.
+template <class Value, class Error, storage_offset Offset, class... More>
+tensor_result<int> alloc_tensor(const result<Value, Error>&, Offset, const shape&, dtype, More&&...) noexcept {
+    static_assert(!sizeof(Value),
+                  "allot: alloc_storage returns a result: test it, and pass the storage in it: "
+                  "alloc_tensor(*made, offset, shape, dtype)");
+    return tensor_result<int>::failure({});
+}
+
 /// The request for one tensor in a call of `alloc_tensors`.
 template <storage_offset Offset = std::int64_t>
 struct tensor_request {
