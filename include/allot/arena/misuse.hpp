@@ -100,14 +100,14 @@ struct abort_on_misuse {
 };
 
 /// Metadata of a block of a hardened arena.
-template <class Ticket>
+template <class Metadata>
 struct hardened_metadata {
-    ALLOT_NO_UNIQUE_ADDRESS Ticket of_strategy{};  ///< The strategy's metadata.
+    ALLOT_NO_UNIQUE_ADDRESS Metadata of_strategy{};  ///< The strategy's metadata.
     std::uint32_t number = 0;                      ///< Number of the allocation; 0 matches every allocation.
     /// Constructs the metadata of an empty block.
     constexpr hardened_metadata() noexcept = default;
     /// Constructs the metadata from its members.
-    constexpr hardened_metadata(Ticket strategy_metadata, std::uint32_t allocation = 0) noexcept
+    constexpr hardened_metadata(Metadata strategy_metadata, std::uint32_t allocation = 0) noexcept
         : of_strategy{strategy_metadata}, number{allocation} {}
     /// Compares both members.
     friend constexpr bool operator==(const hardened_metadata&, const hardened_metadata&) = default;
@@ -116,10 +116,10 @@ struct hardened_metadata {
 namespace detail {
 
 /// Whether a block that is constructed from an address and a size can be freed: its metadata is empty.
-template <class Ticket>
-inline constexpr bool is_spare_metadata = std::is_empty_v<Ticket>;
-template <class Ticket>
-inline constexpr bool is_spare_metadata<hardened_metadata<Ticket>> = std::is_empty_v<Ticket>;
+template <class Metadata>
+inline constexpr bool is_spare_metadata = std::is_empty_v<Metadata>;
+template <class Metadata>
+inline constexpr bool is_spare_metadata<hardened_metadata<Metadata>> = std::is_empty_v<Metadata>;
 
 /// Calls the handler.
 template <class OnMisuse>

@@ -104,14 +104,14 @@ enum class remote_refusal : unsigned char {
 }
 
 /// The metadata of a symmetric block: the arena's metadata, and the number of agreements before the allocation.
-template <class Ticket>
+template <class Metadata>
 struct symmetric_metadata {
-    ALLOT_NO_UNIQUE_ADDRESS Ticket of_arena{};  ///< The metadata of the arena.
+    ALLOT_NO_UNIQUE_ADDRESS Metadata of_arena{};  ///< The metadata of the arena.
     std::uint32_t agreements = 0;               ///< The number of agreements before the allocation.
     /// Constructs the metadata of an empty block.
     constexpr symmetric_metadata() noexcept = default;
     /// Constructs the metadata from its members.
-    constexpr symmetric_metadata(Ticket arena_metadata, std::uint32_t before) noexcept
+    constexpr symmetric_metadata(Metadata arena_metadata, std::uint32_t before) noexcept
         : of_arena{arena_metadata}, agreements{before} {}
     /// Compares both members.
     friend constexpr bool operator==(const symmetric_metadata&, const symmetric_metadata&) = default;

@@ -25,12 +25,12 @@ namespace allot {
 inline namespace v1 {
 
 /// An allocated piece of memory. It is empty, and false, after a failed allocation.
-template <class Address, class Ticket>
+template <class Address, class Metadata>
 struct block {
     Address address{};     ///< The first byte.
     std::size_t size = 0;  ///< The requested size in bytes; 0 for an empty block.
     /// The value that the allocator needs at deallocation. Do not change it.
-    ALLOT_NO_UNIQUE_ADDRESS Ticket metadata{};
+    ALLOT_NO_UNIQUE_ADDRESS Metadata metadata{};
 
     /// Returns true unless the block is empty.
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return size != 0; }

@@ -55,10 +55,10 @@ struct no_metadata {
 };
 
 /// The result of a strategy's `allocate`, and the argument of its `deallocate`. It is empty, and false, on failure.
-template <std::unsigned_integral Offset, class Ticket>
+template <std::unsigned_integral Offset, class Metadata>
 struct basic_allocation {
     basic_extent<Offset> where{};  ///< The allocated offsets; `where.size` is the requested size.
-    ALLOT_NO_UNIQUE_ADDRESS Ticket
+    ALLOT_NO_UNIQUE_ADDRESS Metadata
         metadata{};  ///< The metadata that the strategy needs at deallocation. Do not change it.
 
     /// Returns true unless the allocation is empty.

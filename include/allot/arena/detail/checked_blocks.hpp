@@ -37,7 +37,7 @@ namespace detail {
 template <class Block, class Model, bool Listed>
 class checked_blocks {
     using address = decltype(Block::address);
-    using ticket = decltype(decltype(Block::metadata)::of_strategy);
+    using metadata_type = decltype(decltype(Block::metadata)::of_strategy);
     using sequence = std::conditional_t<Listed, std::uint64_t, std::uint32_t>;
     using seal_type = std::conditional_t<Listed, std::size_t, std::uint32_t>;
 
@@ -46,7 +46,7 @@ public:
         address of{};
         sequence number = 0;  // 0: the slot is empty
         seal_type check = 0;
-        ALLOT_NO_UNIQUE_ADDRESS ticket metadata{};
+        ALLOT_NO_UNIQUE_ADDRESS metadata_type metadata{};
     };
 
     checked_blocks() noexcept = default;

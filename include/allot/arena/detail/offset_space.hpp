@@ -28,14 +28,14 @@ inline namespace v1 {
 namespace detail {
 
 /// Metadata of a block in a segment.
-template <class Ticket>
+template <class Metadata>
 struct segment_metadata {
-    ALLOT_NO_UNIQUE_ADDRESS Ticket of_strategy{};  ///< The strategy's metadata.
+    ALLOT_NO_UNIQUE_ADDRESS Metadata of_strategy{};  ///< The strategy's metadata.
     std::uint32_t region = 0;                      ///< Index of the region.
     /// Constructs the metadata of an empty block.
     constexpr segment_metadata() noexcept = default;
     /// Constructs the metadata from its members.
-    constexpr segment_metadata(Ticket strategy_metadata, std::uint32_t index) noexcept
+    constexpr segment_metadata(Metadata strategy_metadata, std::uint32_t index) noexcept
         : of_strategy{strategy_metadata}, region{index} {}
     /// Compares both members.
     friend constexpr bool operator==(const segment_metadata&, const segment_metadata&) = default;
