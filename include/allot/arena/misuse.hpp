@@ -103,7 +103,7 @@ struct abort_on_misuse {
 template <class Metadata>
 struct hardened_metadata {
     ALLOT_NO_UNIQUE_ADDRESS Metadata of_strategy{};  ///< The strategy's metadata.
-    std::uint32_t number = 0;                      ///< Number of the allocation; 0 matches every allocation.
+    std::uint32_t number = 0;                        ///< Number of the allocation; 0 matches every allocation.
     /// Constructs the metadata of an empty block.
     constexpr hardened_metadata() noexcept = default;
     /// Constructs the metadata from its members.

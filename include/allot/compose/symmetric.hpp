@@ -107,7 +107,7 @@ enum class remote_refusal : unsigned char {
 template <class Metadata>
 struct symmetric_metadata {
     ALLOT_NO_UNIQUE_ADDRESS Metadata of_arena{};  ///< The metadata of the arena.
-    std::uint32_t agreements = 0;               ///< The number of agreements before the allocation.
+    std::uint32_t agreements = 0;                 ///< The number of agreements before the allocation.
     /// Constructs the metadata of an empty block.
     constexpr symmetric_metadata() noexcept = default;
     /// Constructs the metadata from its members.

@@ -31,7 +31,7 @@ namespace detail {
 template <class Metadata>
 struct segment_metadata {
     ALLOT_NO_UNIQUE_ADDRESS Metadata of_strategy{};  ///< The strategy's metadata.
-    std::uint32_t region = 0;                      ///< Index of the region.
+    std::uint32_t region = 0;                        ///< Index of the region.
     /// Constructs the metadata of an empty block.
     constexpr segment_metadata() noexcept = default;
     /// Constructs the metadata from its members.
