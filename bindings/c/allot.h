@@ -410,7 +410,7 @@ typedef struct allot_memories_summary {
     size_t struct_size;
     uint64_t quality;  /* ALLOT_OPTIMAL, ... */
     uint64_t cost;     /* the sum of the costs of all buffers with a place */
-    uint64_t bound;    /* no plan costs less */
+    uint64_t bound;    /* no plan of all buffers costs less; if infeasible, of the placed buffers */
     uint64_t spilled;  /* the bytes of buffers outside the first memory */
     uint64_t unplaced; /* the number of buffers without a place */
     int64_t step;      /* the step with the most live bytes */

@@ -24,8 +24,8 @@
 // result from two visits that alternate.
 //
 // Quality: the bound adds the times of all steps, where the accesses of a step use the first memory as far as its
-// capacity permits. The plan never takes longer than the plan without copies. The result is deterministic: the same
-// input yields the same plan on every machine.
+// capacity permits. The plan never has more unplaced buffers than the plan without copies, and with the same number it
+// never takes longer. The result is deterministic: the same input yields the same plan on every machine.
 //
 // Buffers that are fixed, `together`, `apart`, `separate` or have several lifetimes stay where `plan_memories` puts
 // them, and so do buffers without accesses.

@@ -61,12 +61,14 @@ struct timed_summary {
     plan_status status = plan_status::optimal;  ///< Quality of the plan.
     std::uint64_t elapsed = 0;                  ///< Time from the first step to the end of the last step and copy.
     std::uint64_t bound = 0;                    ///< Lower bound on the elapsed time of every plan.
-    std::uint64_t whole_elapsed = 0;            ///< Elapsed time of the plan without copies.
-    std::uint64_t waited = 0;                   ///< Time that steps waited for copies.
-    std::uint64_t copied = 0;                   ///< Bytes that all copies transfer.
-    std::uint64_t effort = 0;                   ///< Spent effort, in the unit of `memories_options::effort`.
-    std::uint64_t unplaced = 0;                 ///< Number of unplaced buffers.
-    std::size_t which = 0;  ///< A buffer that fits none of its allowed memories, or the number of buffers.
+    /// Elapsed time of the plan without copies. Accesses of its unplaced buffers take no time, even if this plan places
+    /// them.
+    std::uint64_t whole_elapsed = 0;
+    std::uint64_t waited = 0;    ///< Time that steps waited for copies.
+    std::uint64_t copied = 0;    ///< Bytes that all copies transfer.
+    std::uint64_t effort = 0;    ///< Spent effort, in the unit of `memories_options::effort`.
+    std::uint64_t unplaced = 0;  ///< Number of unplaced buffers.
+    std::size_t which = 0;       ///< A buffer that fits none of its allowed memories, or the number of buffers.
     /// Compares all members.
     friend constexpr bool operator==(const timed_summary&, const timed_summary&) = default;
 };
