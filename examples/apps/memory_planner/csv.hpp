@@ -162,8 +162,8 @@ private:
 
     void add() {
         if (fields_.size() != kinds_.size())
-            refuse("the row has " + std::to_string(fields_.size()) + " columns instead of " +
-                   std::to_string(kinds_.size()));
+            refuse("the row has " + std::to_string(fields_.size()) + (fields_.size() == 1 ? " column" : " columns") +
+                   " instead of " + std::to_string(kinds_.size()));
         const std::string name{field(id)};
         if (name.empty()) refuse("the buffer has no id");
         if (name.find('"') != std::string::npos)

@@ -57,7 +57,8 @@ namespace planner {
 }
 /// Returns the numbers of buffers and of their pieces or parts as text.
 [[nodiscard]] inline std::string count_of(const input& given, const outcome& made) {
-    return std::to_string(buffers_in(given, made)) + " buffers" +
+    const std::size_t count = buffers_in(given, made);
+    return std::to_string(count) + (count == 1 ? " buffer" : " buffers") +
            (made.moves               ? " in " + std::to_string(made.moves->pieces.size()) + " pieces"
             : !given.part_of.empty() ? " in " + std::to_string(given.buffers.size() - given.windows) + " parts"
                                      : "");
