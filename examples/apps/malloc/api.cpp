@@ -303,8 +303,8 @@ int churn(slot* slots, std::size_t count, unsigned seed, int calls) {
     std::uint32_t random = seed * 2654435761U + 1;
     for (int i = 0; i != calls; ++i) {
         random = random * 1664525U + 1013904223U;
-        const std::size_t size =
-            sizeof(std::size_t) + ((random >> 8U) % 64 == 0 ? (random >> 9U) % 200'000 : (random >> 9U) % 700);
+        const std::uint32_t most = (random >> 8U) % 64 == 0 ? 200'000 : (random >> 8U) % 8 == 1 ? 9000 : 700;
+        const std::size_t size = sizeof(std::size_t) + (random >> 9U) % most;
         auto* const fresh = static_cast<unsigned char*>(std::malloc(size));
         if (fresh == nullptr) return ++damaged;
         std::memcpy(fresh, &size, sizeof size);
@@ -462,14 +462,15 @@ int misuse(std::string_view name) {
     };
     alignas(64) static char local[64];
     if (name == "small_twice") twice(50);
-    if (name == "large_twice") twice(5000);
-    if (name == "small_twice_later" || name == "small_twice_in_threads") {
+    if (name == "medium_twice") twice(5000);
+    if (name == "large_twice") twice(50'000);
+    if (name.ends_with("_twice_later") || name.ends_with("_twice_in_threads")) {
         std::vector<void*> many(1000);
-        for (void*& each : many) each = std::malloc(100);
+        for (void*& each : many) each = std::malloc(name.starts_with("small") ? 100 : 3000);
         const auto free_all = [&] {  // the cache keeps the last ones, and a thread none at its end
             for (void* const each : many) std::free(hidden(each));
         };
-        if (name == "small_twice_later") free_all();
+        if (name.ends_with("later")) free_all();
         else std::thread{free_all}.join();
         std::free(hidden(many[10]));
     }

@@ -38,7 +38,8 @@ class Functions(unittest.TestCase):
         self.passes("malloc_api_linked", False)
 
     def test_misuses(self):
-        names = ["small_twice", "small_twice_later", "small_twice_in_threads", "large_twice", "inside", "overwritten"]
+        names = [f"{size}_twice{when}" for size in ("small", "medium") for when in ("", "_later", "_in_threads")]
+        names += ["large_twice", "inside", "overwritten"]
         for name, words in {**dict.fromkeys(names, "not live"), "foreign": "did not allocate"}.items():
             done = run(BUILT / "malloc_api_preloaded", name)
             self.assertEqual(done.returncode, -6, name)

@@ -44,8 +44,8 @@ union immortal {
 };
 constinit immortal process;
 constexpr heap_type& heap = process.heap;
-constinit thread_local allot::address_cache<allot::address_cache_options{.checks = true, .slabs = true}> cache_of_thread
-    [[gnu::tls_model("initial-exec")]];
+constexpr allot::address_cache_options cache_options{.medium = 8_KiB + 8, .checks = true, .slabs = true};
+constinit thread_local allot::address_cache<cache_options> cache_of_thread [[gnu::tls_model("initial-exec")]];
 
 // ── the end of a thread ──────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -12,6 +12,8 @@
 //                   ▼         ▼
 //                 block     block ─► block                         linked through the blocks' first words
 //
+// With `medium`, larger blocks are also kept, in lists of several capacities. All of them have at most `medium_bytes`.
+//
 // With `slabs`, the capacities are 16, 32, 48 …, because blocks of slabs have no records.
 //
 // With `checks`, a block that is freed twice, and an address that no block can have, are not kept. The heap then
@@ -22,10 +24,12 @@
 // When to use: with address_heap.
 // When not to use: for memory that the host cannot write, or for blocks with metadata. Use thread_cache.
 // Complexity: O(1). About ten instructions to take or keep a block.
-// Memory: 16 bytes for each list, 1 KiB with the default options, and at most `bytes` of blocks for each list.
+// Memory: 16 bytes for each list, 1 KiB with the default options, and at most `bytes` of blocks for each list; 8 bytes
+// for each list of medium blocks, 200 bytes for those of up to 8 KiB, and at most `medium_bytes` of blocks.
 // Thread safety: belongs to one thread. A block may come from another thread.
 #pragma once
 
+#include <allot/compose/detail/medium_lists.hpp>
 #include <allot/core/detail/compiler.hpp>
 
 #include <cstddef>
@@ -43,6 +47,11 @@ struct address_cache_options {
     std::size_t bytes = std::size_t{1} << 14U;
     /// The largest number of blocks that a list keeps.
     std::size_t blocks = 256;
+    /// The largest capacity of a medium block in bytes. Medium blocks are larger than `largest`, and wait in lists of
+    /// several capacities. 0: no medium blocks are kept.
+    std::size_t medium = 0;
+    /// The largest number of bytes of all medium blocks that the cache keeps.
+    std::size_t medium_bytes = std::size_t{1} << 17U;
     /// Whether a block that the cache keeps is detected when it is freed again. A freed block then has a mark in its
     /// second word. With `slabs`, blocks that other caches or the slabs keep are detected, too.
     bool checks = false;
@@ -108,7 +117,7 @@ public:
     }
     /// Returns the number of kept bytes. O(kept blocks).
     [[nodiscard]] std::size_t kept() const noexcept {
-        std::size_t bytes = 0;
+        std::size_t bytes = medium_.kept();
         for (std::size_t i = 0; i != count; ++i)
             bytes += static_cast<std::size_t>(lists_[i].limit - lists_[i].room) * capacity_of(i);
         return bytes;
@@ -118,6 +127,8 @@ private:
     template <class, class, auto, class>
     friend class address_heap;
     static constexpr std::size_t count = (largest + record) / granule + 1;
+
+    using medium_lists = detail::medium_lists<largest, Options.medium, Options.medium_bytes, Options.checks>;
 
     struct list {
         void* first = nullptr;
@@ -202,6 +213,7 @@ private:
     }
 
     list lists_[count]{};
+    ALLOT_NO_UNIQUE_ADDRESS medium_lists medium_{};
     std::uint32_t home_;        // the number of the thread's arena
     std::uint32_t waited_ = 0;  // how often it was locked
 };

@@ -18,10 +18,10 @@
 //               small blocks   ▼ batches    ▼
 //                         [ arena 0 ]  [ arena 1 ] …  [ spare ]    a lock and a range of addresses for each
 //
-// Threads start with the first arena, and move to the next one when they often find theirs locked. Small blocks stay in
-// the cache of the thread that frees them, and move to and from the arenas in batches. A block goes back to the arena
-// whose addresses contain it. Other blocks use the arenas directly. Arenas are constructed when a thread first needs
-// them.
+// Threads start with the first arena, and move to another one when they share theirs and often find it locked. Small
+// blocks stay in the cache of the thread that frees them, and move to and from the arenas in batches. A block goes back
+// to the arena whose addresses contain it. Other blocks use the arenas directly. Arenas are constructed when a thread
+// first needs them.
 //
 // With a type `slab_space` in the maker, such as host::address_space, blocks of up to 1,024 bytes come from slabs of
 // 64 KiB. A slab has blocks of one size without records, so that a program reads fewer cache lines. The caches then
@@ -65,7 +65,7 @@ inline namespace v1 {
 /// The options of `address_heap`.
 struct address_heap_options {
     std::size_t arenas = 16;     ///< The number of arenas.
-    std::uint32_t patience = 8;  ///< A thread that finds its arena locked so often moves to the next one.
+    std::uint32_t patience = 8;  ///< A thread that finds its arena locked so often, and shares it, moves.
     std::size_t spares = 4;      ///< The number of arenas for requests during a fork.
     bool checks = false;         ///< Whether blocks that go to an arena are checked when they are freed.
     std::size_t discard = std::size_t{1} << 17U;  ///< The smallest freed block that loses its pages, in bytes.
@@ -101,8 +101,8 @@ class address_heap {
     using source = detail::heap_source<Make>;
     using shard = detail::heap_shard<arena_type, Lock, Options.discard, source>;
     using arenas = detail::heap_arenas<shard, source, own, count, Options.patience>;
-    using mappings = typename detail::mapped_blocks_of<
-        Make, detail::in_band_nodes<typename arena_type::strategy_type::offset_type, addressed_memory, true>>::type;
+    using nodes = detail::in_band_nodes<typename arena_type::strategy_type::offset_type, addressed_memory, true>;
+    using mappings = typename detail::mapped_blocks_of<Make, nodes>::type;
     using waiting_block = detail::waiting_block;
 
 public:
@@ -119,24 +119,29 @@ public:
             void* const kept = cache.take(wanted.size);
             return kept != nullptr ? kept : refill(cache, wanted.size);
         }
+        if (wanted.align <= alignof(std::max_align_t) && cache.medium_.accepts(wanted.size))
+            if (void* const kept = cache.medium_.take(wanted.size)) return kept;
         return allocate_directly(cache, [&](shard& from) { return from.allocate(wanted); });
     }
     /// Allocates a block of zeros. Returns null on failure, or if the size is 0.
     template <class Cache>
     [[nodiscard]] void* allocate_zeroed(Cache& cache, std::size_t size) noexcept {
-        if (size > Cache::largest)
-            return allocate_directly(cache, [&](shard& from) { return from.allocate_zeroed({.size = size}); });
-        void* const given = allocate(cache, {.size = size});
-        return given != nullptr ? std::memset(given, 0, size) : nullptr;
+        void* given = nullptr;
+        if (size <= Cache::largest) given = allocate(cache, {.size = size});
+        else if (cache.medium_.accepts(size)) given = cache.medium_.take(size);
+        if (given != nullptr) return std::memset(given, 0, size);
+        if (size <= Cache::largest) return nullptr;
+        return allocate_directly(cache, [&](shard& from) { return from.allocate_zeroed({.size = size}); });
     }
     /// Frees a block. Does nothing for a null pointer.
     template <class Cache>
     void deallocate(Cache& cache, void* address) noexcept {
         if (address == nullptr) return;
+        const std::size_t room = capacity(address), list = Cache::list_of(room);
+        if (cache.medium_.accepts(room)) return keep_medium(cache, address, room);
         // Beside slabs, few small blocks have records. These are compared, because a foreign record can state a small
         // size.
         if (Options.checks && source::has_slabs && !is_in_slab(address)) return deallocate(address);
-        const std::size_t room = capacity(address), list = Cache::list_of(room);
         if (room > Cache::largest) return deallocate(address);
         if (cache.is_suspicious(address) && is_misused(cache, address, list)) return;
         if (cache.lists_[list].room == 0 && !cache.raise(list))
@@ -196,17 +201,22 @@ public:
     /// `mapping_space`.
     [[nodiscard]] bool owns(const void* address) const noexcept { return find(address) != count || is_mapped(address); }
 
-    /// Frees the blocks of a cache in their arenas. The limits of its lists are zero again. Returns true if there was a
-    /// block.
+    /// Frees the blocks of a cache in their arenas. The limits of its lists are zero again, and its thread uses the
+    /// first arena. Returns true if there was a block.
     template <class Cache>
     bool flush(Cache& cache) noexcept {
         bool any = false;
+        while (void* const chain = cache.medium_.cut()) {
+            any = true;
+            free_chain(chain, true);
+        }
         for (std::size_t i = 0; i != Cache::count; ++i) {
             void* const chain = cache.cut(i, 0);
             cache.lists_[i] = {};
             any |= chain != nullptr;
             free_chain(chain);
         }
+        shards_.leave_home(cache.home_);
         return any;
     }
     /// Discards the pages inside holes of at least `threshold` bytes. Returns the number of bytes.
@@ -284,6 +294,18 @@ private:
         deallocate(address);
         return moved;
     }
+    /// Keeps a medium block, after others are freed if there is no room for it.
+    template <class Cache>
+    ALLOT_NOINLINE void keep_medium(Cache& cache, void* address, std::size_t room) noexcept {
+        if constexpr (Options.checks) {
+            const auto at = raw_pointer::position(address);
+            if (at % nodes::granule != 0 || find(address) == count || !nodes{}.is_live(at - nodes::header))
+                return deallocate(address);  // reports
+            if (cache.medium_.is_marked(address)) return detail::report<OnMisuse>(misuse::not_live, at, 0);
+        }
+        while (!cache.medium_.has_room(room)) free_chain(cache.medium_.cut(), true);
+        cache.medium_.keep(address, room);
+    }
     /// Reports a block that a cache has, or an address that no block has. Returns false if there is no misuse.
     template <class Cache>
     [[nodiscard]] ALLOT_NOINLINE bool is_misused(const Cache& cache, void* address, std::size_t list) noexcept {
@@ -342,7 +364,7 @@ private:
         return given;
     }
     /// Frees a list of blocks, with one lock for consecutive blocks of an arena.
-    ALLOT_NOINLINE void free_chain(void* chain) noexcept {
+    ALLOT_NOINLINE void free_chain(void* chain, bool are_medium = false) noexcept {
         while (chain != nullptr) {
             const std::size_t at = find(chain);
             const bool in_slab = is_in_slab(chain);
@@ -354,7 +376,9 @@ private:
                 return block;
             };
             const bool entered = shards_[at].enter(source_, at);
-            if (entered && in_slab)
+            if (entered && are_medium)
+                while (void* const block = next()) shards_[at].deallocate_medium(source_, block);
+            else if (entered && in_slab)
                 while (void* const block = next()) shards_[at].deallocate(source_, block);
             else if (entered) shards_[at].deallocate_several(next);
             else

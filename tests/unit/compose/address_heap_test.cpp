@@ -51,6 +51,9 @@ struct make_with_slabs : make<best> {
 using heap_with_slabs = allot::address_heap<make_with_slabs, allot::host::fork_lock,
                                             allot::address_heap_options{.arenas = 3, .spares = 2, .discard = 128_KiB}>;
 using cache_with_slabs = allot::address_cache<allot::address_cache_options{.slabs = true}>;
+using medium_cache = allot::address_cache<allot::address_cache_options{.medium = 6000, .medium_bytes = 20'000}>;
+using medium_cache_with_slabs =
+    allot::address_cache<allot::address_cache_options{.medium = 8200, .checks = true, .slabs = true}>;
 struct make_with_mappings : make_with_slabs {
     using mapping_space = pages;
 };
@@ -271,6 +274,38 @@ TEST_CASE("address_heap: threads free the blocks of each other") {
     const auto all = heap.statistics();
     CHECK(all.arenas == 3);
     CHECK(all.holes == 3);
+}
+
+TEST_CASE("heap_arenas: a thread that waits moves to the arena with the fewest threads, unless it is alone") {
+    struct locked {
+        static bool try_enter(int, std::size_t) { return false; }
+        static bool enter(int, std::size_t) { return true; }
+    };
+    struct thread {
+        std::uint32_t home = 0, waited = 0;
+    };
+    allot::detail::heap_arenas<locked, int, 4, 5, 3> arenas;
+    int source = 0;
+    thread threads[6];
+    const auto wait = [&](thread& one, int times) {
+        for (int i = 0; i != times; ++i) CHECK(arenas.enter(source, one.home, one.waited) == one.home);
+        return one.home;
+    };
+    CHECK(wait(threads[0], 2) == 0);
+    CHECK(wait(threads[0], 1) == 1);
+    CHECK(wait(threads[0], 30) == 1);  // alone
+    CHECK(wait(threads[1], 30) == 2);
+    CHECK(wait(threads[2], 30) == 3);
+    CHECK(wait(threads[3], 3) == 1);
+    CHECK(wait(threads[3], 30) == 1);  // no arena has fewer threads than it would then have
+    CHECK(wait(threads[0], 30) == 1);
+    arenas.leave_home(threads[1].home);
+    CHECK(threads[1].home == 0);
+    CHECK(wait(threads[3], 3) == 2);
+    CHECK(wait(threads[0], 30) == 1);
+    for (thread& each : threads) arenas.leave_home(each.home);
+    CHECK(wait(threads[4], 30) == 1);
+    CHECK(wait(threads[5], 30) == 2);
 }
 
 TEST_CASE("address_heap: during a fork, other threads use a spare arena and nobody waits") {
@@ -668,4 +703,121 @@ TEST_CASE_TEMPLATE("address_heap: blocks that grow and are freed use the same ad
         }
         CHECK(heap.statistics().held == held);
     }
+}
+
+TEST_CASE("address_heap: with medium blocks in caches, random calls keep the bytes of live blocks") {
+    const auto play_with = [](auto& heap, auto& cache) {
+        for (std::uint32_t seed = 1; seed != 3; ++seed) play(heap, cache, seed, 5000);
+        CHECK(heap.flush(cache));
+        CHECK(cache.kept() == 0);
+        heap.trim(64_KiB);
+        CHECK(heap.statistics().held - heap.statistics().free < 64);
+    };
+    heap_of<best> plain{};
+    medium_cache cache;
+    play_with(plain, cache);
+    heap_of<deferred> joins_later{};
+    play_with(joins_later, cache);
+    heap_with_mappings checked{};
+    medium_cache_with_slabs with_slabs;
+    play_with(checked, with_slabs);
+}
+
+TEST_CASE("address_heap: a cache keeps medium blocks, takes them again, and frees them to make room") {
+    heap_with_slabs heap{};
+    medium_cache_with_slabs cache;
+    for (const std::size_t size : {1025U, 4096U, 8192U}) {
+        void* const first = heap.allocate(cache, {.size = size});
+        std::memset(first, 1, size);
+        const std::size_t before = cache.kept();
+        heap.deallocate(cache, first);
+        CHECK(cache.kept() == before + heap.capacity(first));
+        CHECK(heap.allocate(cache, {.size = size}) == first);
+        CHECK(cache.kept() == before);
+        std::memset(first, 1, size);
+        heap.deallocate(cache, first);
+        void* const zeroed = heap.allocate_zeroed(cache, size);
+        CHECK(zeroed == first);
+        CHECK(is_whole({static_cast<unsigned char*>(zeroed), size, 0}));
+        heap.deallocate(zeroed);  // to the arena
+        CHECK(cache.kept() == before);
+    }
+    std::vector<void*> blocks;
+    for (int i = 0; i != 500; ++i)
+        blocks.push_back(heap.allocate(cache, {.size = 1100U + static_cast<unsigned>(i) * 13}));
+    for (void* const each : blocks) heap.deallocate(cache, each);
+    CHECK(cache.kept() > 60'000);
+    CHECK(cache.kept() <= 131'072);
+    void* const large = heap.allocate(cache, {.size = 8193});
+    heap.deallocate(cache, large);
+    CHECK(heap.flush(cache));
+    CHECK(cache.kept() == 0);
+}
+
+TEST_CASE("address_heap: with checks, misuses of medium blocks are reported and change nothing") {
+    using heap_type = allot::address_heap<make_with_mappings, allot::host::fork_lock,
+                                          allot::address_heap_options{.arenas = 2, .checks = true}, noted>;
+    heap_type heap{};
+    medium_cache_with_slabs cache;
+    noted::all.clear();
+    const auto reported = [] { return std::exchange(noted::all, {}); };
+    const std::vector<allot::misuse> not_live{allot::misuse::not_live}, foreign{allot::misuse::foreign_block};
+    void* blocks[4];
+    for (void*& each : blocks) each = heap.allocate(cache, {.size = 3000});
+    heap.deallocate(cache, blocks[1]);
+    medium_cache_with_slabs other_cache;
+    for (auto* const each : {&cache, &other_cache}) {
+        heap.deallocate(*each, blocks[1]);  // the first cache has it
+        CHECK(reported() == not_live);
+    }
+    heap.flush(cache);
+    heap.deallocate(cache, blocks[1]);  // a hole
+    CHECK(reported() == not_live);
+    heap.deallocate(cache, blocks[2]);
+    heap.flush(cache);
+    heap.deallocate(cache, blocks[2]);  // a part of the hole
+    CHECK(reported() == not_live);
+    CHECK(cache.kept() == 0);
+    void* const again = heap.allocate(cache, {.size = 3000});
+    heap.deallocate(cache, again);
+    CHECK(reported().empty());
+    std::size_t inside = 2008;  // bytes that look like a record of a hole
+    auto* const bytes = static_cast<std::byte*>(blocks[0]);
+    std::memcpy(bytes + 24, &inside, sizeof inside);
+    heap.deallocate(cache, bytes + 32);
+    CHECK(reported() == not_live);
+    inside |= 3;  // as of a block, at an odd address
+    std::memcpy(bytes + 32, &inside, sizeof inside);
+    heap.deallocate(cache, bytes + 40);
+    CHECK(reported() == not_live);
+    alignas(16) static std::byte other[4096]{};
+    std::memcpy(other + 24, &inside, sizeof inside);
+    heap.deallocate(cache, other + 32);
+    CHECK(reported() == foreign);
+    for (void* const each : {blocks[0], blocks[3]}) heap.deallocate(cache, each);
+    play(heap, cache, 7, 3000);
+    CHECK(reported().empty());
+}
+
+TEST_CASE("address_heap: threads free medium blocks of each other, and keep them") {
+    heap_with_slabs heap{};
+    std::atomic<void*> slots[50]{};
+    std::vector<std::thread> threads;
+    for (unsigned seed = 0; seed != 4; ++seed)
+        threads.emplace_back([&, seed] {
+            medium_cache_with_slabs cache{seed};
+            std::mt19937 random{seed};
+            for (int i = 0; i != 4000; ++i) {
+                const std::size_t size = 900 + random() % 8000;
+                void* const block = heap.allocate(cache, {.size = size});
+                std::memset(block, 1, size);
+                heap.deallocate(cache, slots[random() % 50].exchange(block));
+            }
+            heap.flush(cache);
+        });
+    for (std::thread& each : threads) each.join();
+    for (std::atomic<void*>& each : slots) heap.deallocate(each.load());
+    heap.trim(64_KiB);
+    const auto all = heap.statistics();
+    CHECK(all.held - all.free < 64 * all.arenas);
 }

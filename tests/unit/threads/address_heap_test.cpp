@@ -25,7 +25,7 @@ struct make_with_slabs : make<best> {
 
 constexpr allot::address_heap_options two{.arenas = 2, .spares = 1};
 constexpr allot::address_heap_options two_checked{.arenas = 2, .spares = 1, .checks = true};
-using checked_cache = allot::address_cache<allot::address_cache_options{.checks = true, .slabs = true}>;
+using checked_cache = allot::address_cache<allot::address_cache_options{.medium = 8200, .checks = true, .slabs = true}>;
 
 /// A block starts with its requested size, and its other bytes have the low byte of the size.
 void* filled(void* block, std::size_t size) {
@@ -39,7 +39,8 @@ bool is_intact(const Heap& heap, const void* block) {
     std::memcpy(&size, block, sizeof size);
     const auto* const bytes = static_cast<const unsigned char*>(block);
     const std::size_t most = heap.capacity(block);
-    return size <= most && most < size + 64 && bytes[size - 1] == size % 256 && bytes[sizeof size] == size % 256;
+    return size <= most && most < size + size / 4 + 64 && bytes[size - 1] == size % 256 &&
+           bytes[sizeof size] == size % 256;
 }
 
 /// Threads exchange blocks in slots. Neighbors in the memory therefore belong to different threads.

@@ -3,7 +3,12 @@
 //
 //     own: 0 1 2 … │ spare: n n+1 …        a thread enters its own arena, and during a fork the spare one
 //
-// Internal. Complexity: O(1) to enter an arena that is free, O(arenas) to find one.
+// Internal. All threads start with the first arena. A thread that often finds its arena locked moves to the arena with
+// the fewest threads, but only if it shares its own: other threads also lock an arena to free its blocks, and a thread
+// that moved for that reason would use one arena after another. A program thus uses at most one arena more than
+// threads.
+//
+// Complexity: O(1) to enter an arena that is free, O(arenas) to find one.
 // Thread safety: all functions can be called concurrently. `before_fork` and its ends are called by the thread that
 // forks.
 #pragma once
@@ -34,21 +39,25 @@ public:
         while (at != count && !shards_[at].contains(address)) ++at;
         return at;
     }
-    /// Enters the thread's arena, and during a fork the spare one. Returns its number. A thread that often finds its
-    /// arena locked moves to the next one, so that a program uses as many arenas as its threads need.
+    /// Enters the thread's arena, and during a fork the spare one. Returns its number.
     [[nodiscard]] std::size_t enter(Source& source, std::uint32_t& home_of_thread, std::uint32_t& waited) noexcept {
         std::size_t home = home_of_thread % own;
         if (shards_[home].try_enter(source, home)) [[likely]]
             return home;
         if (++waited == Patience) {
             waited = 0;
-            home_of_thread = static_cast<std::uint32_t>(home = (home + 1) % own);
+            home_of_thread = static_cast<std::uint32_t>(home = moved_from(home));
         }
         for (;;) {
             if (shards_[home].enter(source, home)) return home;
             const std::size_t spare = spare_.load(std::memory_order_relaxed);
             if (shards_[spare].enter(source, spare)) return spare;
         }
+    }
+    /// Ends the use of an arena by a thread. Its next one is the first arena.
+    void leave_home(std::uint32_t& home_of_thread) noexcept {
+        remove_from(home_of_thread % own);
+        home_of_thread = 0;
     }
     /// Calls `use` with each arena that has a region or a slab.
     template <class Use>
@@ -78,11 +87,32 @@ public:
             shards_[at].lock().lock_forever();
             spare_.store(at + 1, std::memory_order_relaxed);
         }
+        for (auto& each : threads_) each.store(0, std::memory_order_relaxed);
         after_fork_in_parent();
     }
 
 private:
+    /// Returns the arena that a thread uses instead of a locked one, or the same one.
+    [[nodiscard]] std::size_t moved_from(std::size_t home) noexcept {
+        std::size_t to = own - 1;
+        for (std::size_t i = own - 1; i != 0; --i)
+            if (threads_in(i) <= threads_in(to)) to = i;
+        // The threads in the first arena are not counted.
+        if (to == home || (home != 0 && threads_in(home) < threads_in(to) + 2)) return home;
+        remove_from(home);
+        threads_[to].fetch_add(1, std::memory_order_relaxed);
+        return to;
+    }
+    [[nodiscard]] std::uint32_t threads_in(std::size_t at) const noexcept {
+        return threads_[at].load(std::memory_order_relaxed);
+    }
+    void remove_from(std::size_t home) noexcept {
+        std::uint32_t before = threads_in(home);  // 0 for the first arena, and for threads that a fork ended
+        while (before != 0 && !threads_[home].compare_exchange_weak(before, before - 1, std::memory_order_relaxed));
+    }
+
     Shard shards_[count]{};
+    std::atomic<std::uint32_t> threads_[own]{};  // that moved to the arena
     std::atomic<std::size_t> spare_{own};
     std::uint64_t forker_is_inside_ = 0;  // protected by the locks
 };

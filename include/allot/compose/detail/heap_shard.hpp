@@ -38,6 +38,7 @@ namespace detail {
 template <class Arena, class Lock, std::size_t DiscardFrom, class Source>
 class alignas(64) heap_shard {
     using device_type = typename Arena::device_type;
+    using nodes = in_band_nodes<typename Arena::strategy_type::offset_type, addressed_memory, true>;
     static constexpr bool discards = discarding_device<device_type>;
     static constexpr std::size_t word = sizeof(typename Arena::strategy_type::offset_type);
     static constexpr std::size_t large = DiscardFrom / 2;  // smallest block that counts as dirty
@@ -158,6 +159,11 @@ public:
             if (held.size >= large) [[unlikely]]
                 discard_freed(address, held.size);
         }
+    }
+    /// The same for a block of which only the record is checked when it is freed again.
+    void deallocate_medium(Source& source, void* address) noexcept {
+        deallocate(source, address);
+        nodes{}.forget_freed(raw_pointer::position(address) - nodes::header);
     }
     /// Frees small blocks, each a result of `next()` until that returns nullptr. Adjacent ones are freed by one call.
     template <class Next>

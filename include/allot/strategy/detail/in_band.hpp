@@ -151,6 +151,16 @@ public:
         if constexpr (is_atomic) return ALLOT_LOAD_RELAXED(shared(of)) & ~flags;
         else return size(of);
     }
+    /// Returns true if the first word of a node is that of a block that does not wait, also while other threads change
+    /// another flag in it.
+    [[nodiscard]] bool is_live(node of) const noexcept {
+        if constexpr (is_atomic) return is_allocated(ALLOT_LOAD_RELAXED(shared(of)));
+        else return is_allocated(read(of));
+    }
+    /// Clears the first word of a freed block that joined the hole below it, so that `is_live` returns false.
+    void forget_freed(node of) noexcept {
+        if (is_live(of)) write(of, 0);
+    }
     [[nodiscard]] node next(node of) const noexcept { return read(of + word); }
     [[nodiscard]] node prev(node of) const noexcept { return read(of + 2 * word); }
     void set_next(node of, node to) noexcept { write(of + word, to); }
