@@ -288,24 +288,32 @@ TEST_CASE("heap_arenas: a thread that waits moves to the arena with the fewest t
     int source = 0;
     thread threads[6];
     const auto wait = [&](thread& one, int times) {
-        for (int i = 0; i != times; ++i) CHECK(arenas.enter(source, one.home, one.waited) == one.home);
-        return one.home;
+        std::size_t used = 0;
+        for (int i = 0; i != times; ++i) used = arenas.enter(source, one.home, one.waited);
+        return used;
     };
-    CHECK(wait(threads[0], 2) == 0);
-    CHECK(wait(threads[0], 1) == 1);
-    CHECK(wait(threads[0], 30) == 1);  // alone
-    CHECK(wait(threads[1], 30) == 2);
-    CHECK(wait(threads[2], 30) == 3);
-    CHECK(wait(threads[3], 3) == 1);
-    CHECK(wait(threads[3], 30) == 1);  // no arena has fewer threads than it would then have
-    CHECK(wait(threads[0], 30) == 1);
+    CHECK(wait(threads[0], 30) == 0);  // alone
+    CHECK(wait(threads[1], 2) == 0);
+    CHECK(wait(threads[1], 1) == 1);
+    CHECK(wait(threads[0], 30) == 0);
+    CHECK(wait(threads[1], 30) == 1);
+    CHECK(wait(threads[2], 30) == 2);
+    CHECK(wait(threads[3], 30) == 3);
+    CHECK(wait(threads[4], 30) == 0);  // no arena has fewer threads than it would then have
+    CHECK(wait(threads[0], 30) == 0);
     arenas.leave_home(threads[1].home);
     CHECK(threads[1].home == 0);
-    CHECK(wait(threads[3], 3) == 2);
-    CHECK(wait(threads[0], 30) == 1);
+    CHECK(wait(threads[4], 3) == 1);
+    CHECK(wait(threads[0], 30) == 0);
+    CHECK(wait(threads[1], 3) == 0);
+    CHECK(wait(threads[5], 30) == 1);  // three threads share the first arena, and one has the second
     for (thread& each : threads) arenas.leave_home(each.home);
-    CHECK(wait(threads[4], 30) == 1);
-    CHECK(wait(threads[5], 30) == 2);
+    CHECK(wait(threads[1], 30) == 0);
+    CHECK(wait(threads[2], 30) == 1);
+    thread not_counted, third{.home = 3, .waited = 0};
+    arenas.leave_home(not_counted.home);
+    CHECK(wait(third, 30) == 3);
+    CHECK(wait(threads[3], 30) == 2);
 }
 
 TEST_CASE("address_heap: during a fork, other threads use a spare arena and nobody waits") {

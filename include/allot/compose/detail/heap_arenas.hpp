@@ -5,8 +5,8 @@
 //
 // Internal. All threads start with the first arena. A thread that often finds its arena locked moves to the arena with
 // the fewest threads, but only if it shares its own: other threads also lock an arena to free its blocks, and a thread
-// that moved for that reason would use one arena after another. A program thus uses at most one arena more than
-// threads.
+// that moved for that reason would use one arena after another. Only threads that waited often are counted. A program
+// thus uses at most as many arenas as it has threads.
 //
 // Complexity: O(1) to enter an arena that is free, O(arenas) to find one.
 // Thread safety: all functions can be called concurrently. `before_fork` and its ends are called by the thread that
@@ -41,12 +41,12 @@ public:
     }
     /// Enters the thread's arena, and during a fork the spare one. Returns its number.
     [[nodiscard]] std::size_t enter(Source& source, std::uint32_t& home_of_thread, std::uint32_t& waited) noexcept {
-        std::size_t home = home_of_thread % own;
+        std::size_t home = number_in(home_of_thread);
         if (shards_[home].try_enter(source, home)) [[likely]]
             return home;
         if (++waited == Patience) {
             waited = 0;
-            home_of_thread = static_cast<std::uint32_t>(home = moved_from(home));
+            home = moved_from(home_of_thread);
         }
         for (;;) {
             if (shards_[home].enter(source, home)) return home;
@@ -56,7 +56,7 @@ public:
     }
     /// Ends the use of an arena by a thread. Its next one is the first arena.
     void leave_home(std::uint32_t& home_of_thread) noexcept {
-        remove_from(home_of_thread % own);
+        if ((home_of_thread & counted) != 0) remove_from(number_in(home_of_thread));
         home_of_thread = 0;
     }
     /// Calls `use` with each arena that has a region or a slab.
@@ -92,27 +92,37 @@ public:
     }
 
 private:
-    /// Returns the arena that a thread uses instead of a locked one, or the same one.
-    [[nodiscard]] std::size_t moved_from(std::size_t home) noexcept {
-        std::size_t to = own - 1;
-        for (std::size_t i = own - 1; i != 0; --i)
-            if (threads_in(i) <= threads_in(to)) to = i;
-        // The threads in the first arena are not counted.
-        if (to == home || (home != 0 && threads_in(home) < threads_in(to) + 2)) return home;
-        remove_from(home);
-        threads_[to].fetch_add(1, std::memory_order_relaxed);
+    static constexpr std::uint32_t counted = std::uint32_t{1} << 31U;  // in the home of a thread that was counted
+
+    [[nodiscard]] ALLOT_INLINE static std::size_t number_in(std::uint32_t home_of_thread) noexcept {
+        return (home_of_thread & ~counted) % own;
+    }
+    /// Counts a thread, and moves it if it shares its arena. Returns the number of its arena.
+    [[nodiscard]] std::size_t moved_from(std::uint32_t& home_of_thread) noexcept {
+        const std::size_t home = number_in(home_of_thread);
+        if ((home_of_thread & counted) == 0) threads_[home].fetch_add(1, std::memory_order_relaxed);
+        std::size_t to = 0;
+        for (std::size_t i = 1; i != own; ++i)
+            if (threads_in(i) < threads_in(to)) to = i;
+        if (threads_in(home) < threads_in(to) + 2) {
+            to = home;
+        } else {
+            remove_from(home);
+            threads_[to].fetch_add(1, std::memory_order_relaxed);
+        }
+        home_of_thread = static_cast<std::uint32_t>(to) | counted;
         return to;
     }
     [[nodiscard]] std::uint32_t threads_in(std::size_t at) const noexcept {
         return threads_[at].load(std::memory_order_relaxed);
     }
     void remove_from(std::size_t home) noexcept {
-        std::uint32_t before = threads_in(home);  // 0 for the first arena, and for threads that a fork ended
+        std::uint32_t before = threads_in(home);  // 0 for a thread that was counted before a fork
         while (before != 0 && !threads_[home].compare_exchange_weak(before, before - 1, std::memory_order_relaxed));
     }
 
     Shard shards_[count]{};
-    std::atomic<std::uint32_t> threads_[own]{};  // that moved to the arena
+    std::atomic<std::uint32_t> threads_[own]{};  // that waited often, by arena
     std::atomic<std::size_t> spare_{own};
     std::uint64_t forker_is_inside_ = 0;  // protected by the locks
 };
