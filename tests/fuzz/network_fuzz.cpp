@@ -2,6 +2,7 @@
 // within its steps, and its sums do not overflow.
 #include <network.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {

@@ -8,6 +8,7 @@
 
 #include <allot/core/extent.hpp>
 
+#include <algorithm>
 #include <fstream>
 
 namespace demo {
