@@ -29,7 +29,7 @@
 // Call `begin_capture` before the capture begins: it records points on the queues whose freed memory the pool may need.
 // One capture at a time uses a pool. Destroy the graphs before the pool. The memory outlives the pool.
 //
-// Complexity: that of `indexed_ordered`. `launched` is O(regions), and O(1) on the queue of the last launch.
+// Complexity: that of `indexed_ordered`. `launched` is O(regions).
 // Memory: that of an `indexed_ordered`. Regions are as large as the growth policy says, and stay until the pool ends.
 // Thread safety: each call holds `Lock`. `no_lock` needs external synchronization.
 #pragma once
@@ -78,10 +78,7 @@ public:
     /// Allocates a block for work of the capture on a queue. Returns an empty block on failure.
     [[nodiscard]] block_type allocate(layout wanted, native_queue queue) noexcept {
         const std::lock_guard alone{lock_};
-        const std::size_t before = blocks_.size();
-        const block_type given = blocks_.allocate(wanted, queue);
-        if (blocks_.size() != before) is_launched_ = false;
-        return given;
+        return blocks_.allocate(wanted, queue);
     }
     /// Frees the block at an address, which work of the capture on a queue used. Returns false and changes nothing if
     /// no block of the pool is live there, or if the queue is one too many of this capture (`ordered_options::queues`).
@@ -99,14 +96,12 @@ public:
     /// queue. Returns false if the memory cannot attach the queue. Wait for the graph before the pool ends, then.
     [[nodiscard]] bool launched(native_queue queue) noexcept {
         const std::lock_guard alone{lock_};
-        if (is_launched_ && last_launch_ == queue) return true;
-        is_launched_ = true;
-        last_launch_ = queue;
-        blocks_.locked([&](auto& of) {
+        return blocks_.locked([&](auto& of) {
+            bool attached = true;
             for (const auto& each : of.arena().regions())
-                if (each.size != 0 && !memory_->used_on(each.base, queue)) is_launched_ = false;
+                if (each.size != 0 && !memory_->used_on(each.base, queue)) attached = false;
+            return attached;
         });
-        return is_launched_;
     }
 
     /// Returns the reason for which `allocate` would fail.
@@ -134,8 +129,6 @@ public:
 private:
     Memory* memory_;
     private_memory blocks_;
-    native_queue last_launch_{};
-    bool is_launched_ = false;
     ALLOT_NO_UNIQUE_ADDRESS mutable Lock lock_{};
 };
 
