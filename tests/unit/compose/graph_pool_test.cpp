@@ -205,3 +205,24 @@ TEST_CASE("graph_pool: queues beyond ordered_options::queues are refused, and no
     CHECK(pool.allocate({unit, 1}, 8u));
     for (unsigned queue = 0; queue != 7; ++queue) CHECK(pool.deallocate(held[queue], queue));
 }
+
+TEST_CASE("graph_pool: a launch on a queue that was detached meanwhile counts again") {
+    simulated::queues device{3};
+    memory_type memory{simulated::timeline{&device}};
+    {
+        pool_type pool{memory};
+        pool.begin_capture();
+        REQUIRE(pool.allocate({unit, 1}, 0u));
+        device.submit(0);
+        CHECK(pool.launched(0u));
+        device.run(0);
+        CHECK_EQ(memory.detach(0u), 0);
+        const auto other = memory.allocate({unit, 1}, 1u);  // the queue 1 gets the number that 0 had
+        REQUIRE(memory.deallocate(other.address, 1u));
+        device.submit(0);
+        CHECK(pool.launched(0u));
+    }
+    REQUIRE(memory.allocate({bytes, 1}, 2u));  // the bytes of the pool, too
+    device.submit(2);
+    CHECK(device.is_before(0, 2, 2));
+}
