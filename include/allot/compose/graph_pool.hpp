@@ -10,7 +10,7 @@
 //     pool.deallocate(bytes, stream);                            // later work of the capture reuses the bytes
 //     cudaStreamEndCapture(stream, &graph);
 //     cudaGraphLaunch(executable, stream);                       // uses the same bytes each time
-//     pool.launched(stream);
+//     if (!pool.launched(stream)) cudaStreamSynchronize(stream);  // the stream cannot be attached
 //
 //     memory   │ other blocks │ region of the pool: a b a c │ other blocks │
 //                               └── returns when the pool ends, behind the queues of `launched`

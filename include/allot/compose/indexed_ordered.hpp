@@ -5,7 +5,7 @@
 //     using memory_type = allot::indexed_ordered<allot::ordered<device_arena, allot::cuda::events>, std::mutex>;
 //     memory_type memory{allot::cuda::events{0}, allot::cuda::device_memory{0}, 1_GiB};
 //     void* const bytes = memory.allocate({.size = 4096, .align = 256}, stream).address;
-//     memory.used_on(bytes, other_stream);
+//     if (!memory.used_on(bytes, other_stream)) return 1;        // not live, or the stream cannot be attached
 //     memory.deallocate(bytes, stream);
 //
 //     address ──► index ──► block ───┐
