@@ -46,10 +46,10 @@ public:
     };
 
     constexpr memory_assignment(const plan_problem& problem, const plan_sizes& sizes,
-                                std::span<const plan_memory> memories, buffer_facts facts, std::size_t remember,
+                                std::span<const plan_memory> all_memories, buffer_facts facts, std::size_t remember,
                                 plan_workspace workspace) noexcept
         : buffers_{problem.buffers},
-          memories_{memories},
+          memories_{all_memories},
           facts_{facts},
           remember_{remember},
           part_{problem, sizes, workspace} {

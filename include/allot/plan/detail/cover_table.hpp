@@ -31,9 +31,9 @@ public:
     [[nodiscard]] static constexpr plan_space space(std::size_t buffers, std::size_t units) noexcept {
         return {.u64 = cells(buffers, units) + 2 * (units + 1)};
     }
-    constexpr cover_table(std::size_t buffers, std::size_t units, plan_workspace& workspace) noexcept
+    constexpr cover_table(std::size_t count, std::size_t units, plan_workspace& workspace) noexcept
         : most_units_{units},
-          cells_{cells(buffers, units)},
+          cells_{cells(count, units)},
           cell_{workspace.cut_u64(cells_)},
           row_{workspace.cut_u64(units + 1)},
           new_row_{workspace.cut_u64(units + 1)} {}

@@ -26,11 +26,12 @@ public:
         return {.u32 = 3 * most_lives(problem)};
     }
     /// `allowed` has the possible memories of each buffer, as bits. Precondition: `problem` has no `together`.
-    constexpr crowded_steps(const plan_problem& problem, const plan_sizes& sizes, std::span<const plan_memory> memories,
-                            const std::uint64_t* allowed, plan_workspace scratch) noexcept
+    constexpr crowded_steps(const plan_problem& problem, const plan_sizes& sizes,
+                            std::span<const plan_memory> all_memories, const std::uint64_t* allowed,
+                            plan_workspace scratch) noexcept
         : problem_{&problem},
           sizes_{sizes},
-          memories_{memories},
+          memories_{all_memories},
           allowed_{allowed},
           sweep_{problem, scratch.cut_u32(lives()), scratch.cut_u32(lives()), scratch.cut_u32(lives())} {}
 

@@ -27,9 +27,9 @@ public:
         return plan_space{.u32 = buffers} + section_loads::space(sections);
     }
 
-    constexpr fill_choice(fill_candidates<>& candidates, std::size_t buffers, plan_workspace& workspace) noexcept
-        : candidates_{&candidates}, buffers_{buffers}, load_{candidates.where().count(), workspace} {
-        chosen_ = workspace.cut_u32(buffers);
+    constexpr fill_choice(fill_candidates<>& candidates, std::size_t count, plan_workspace& workspace) noexcept
+        : candidates_{&candidates}, buffers_{count}, load_{candidates.where().count(), workspace} {
+        chosen_ = workspace.cut_u32(count);
     }
 
     constexpr void begin() noexcept {

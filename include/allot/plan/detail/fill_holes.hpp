@@ -40,16 +40,16 @@ public:
         return own + section_loads::space(sections) + (has_sizes ? met : plan_space{});
     }
 
-    constexpr fill_holes(fill_candidates<>& candidates, std::size_t buffers, plan_workspace& workspace) noexcept
-        : candidates_{&candidates}, buffers_{buffers}, load_{candidates.where().count(), workspace} {
-        placed_ = workspace.cut_u32(buffers);
-        at_ = workspace.cut_u32(buffers);
-        offset_ = workspace.cut_u64(buffers);
-        kept_offset_ = workspace.cut_u64(buffers);
+    constexpr fill_holes(fill_candidates<>& candidates, std::size_t count, plan_workspace& workspace) noexcept
+        : candidates_{&candidates}, buffers_{count}, load_{candidates.where().count(), workspace} {
+        placed_ = workspace.cut_u32(count);
+        at_ = workspace.cut_u32(count);
+        offset_ = workspace.cut_u64(count);
+        kept_offset_ = workspace.cut_u64(count);
         if (!candidates.where().has_sizes()) return;
-        met_ = workspace.cut_u32(buffers);
-        met_begin_ = workspace.cut_u64(buffers);
-        met_end_ = workspace.cut_u64(buffers);
+        met_ = workspace.cut_u32(count);
+        met_begin_ = workspace.cut_u64(count);
+        met_end_ = workspace.cut_u64(count);
     }
 
     /// Removes all buffers, then places the fixed ones.

@@ -168,9 +168,9 @@ private:
         for (std::size_t i = 0; i != facts_->count(); ++i) counted[i] = 0;
         std::uint64_t outside = 0;
         cliques.each({dearest_first, count}, [&](plan_array<const std::uint32_t> clique) {
-            std::uint64_t memories = 0;
-            for (const std::uint32_t i : clique) memories |= facts_->allowed()[i] & of.value.mask;
-            const auto inside = static_cast<std::size_t>(std::popcount(memories));
+            std::uint64_t possible = 0;
+            for (const std::uint32_t i : clique) possible |= facts_->allowed()[i] & of.value.mask;
+            const auto inside = static_cast<std::size_t>(std::popcount(possible));
             if (clique.size() <= inside || of.value(clique[inside]) == prices::priceless) return false;
             const std::uint64_t most = of.value(clique[inside]);
             for (const std::uint32_t i : clique.subspan(inside)) outside += of.value(i);

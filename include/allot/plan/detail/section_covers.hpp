@@ -50,9 +50,9 @@ public:
                cover_table<>::space(buffers, units);
     }
 
-    constexpr section_covers(std::size_t buffers, std::size_t sections, std::size_t units,
+    constexpr section_covers(std::size_t count, std::size_t sections, std::size_t units,
                              plan_workspace& workspace) noexcept
-        : most_in_all_{most_shares * buffers}, table_{buffers, units, workspace} {
+        : most_in_all_{most_shares * count}, table_{count, units, workspace} {
         buffer_ = workspace.cut_u32(most_in_all_);
         is_out_ = workspace.cut_u32(most_in_all_);
         speed_ = workspace.cut_u32(most_in_all_);
@@ -60,18 +60,18 @@ public:
         next_ = workspace.cut_u32(sections + 1);
         need_ = workspace.cut_u32(sections);
         is_omitted_ = workspace.cut_u32(sections);
-        ahead_ = workspace.cut_u32(buffers);
-        fixed_ = workspace.cut_u32(buffers);
-        outs_ = workspace.cut_u32(buffers);
+        ahead_ = workspace.cut_u32(count);
+        fixed_ = workspace.cut_u32(count);
+        outs_ = workspace.cut_u32(count);
         share_ = workspace.cut_u64(most_in_all_);
         best_share_ = workspace.cut_u64(most_in_all_);
         unit_ = workspace.cut_u64(sections);
         least_ = workspace.cut_u64(sections);
         excess_ = workspace.cut_u64(sections);
-        pool_ = workspace.cut_u64(buffers);
-        value_ = workspace.cut_u64(buffers);
-        more_in_ = workspace.cut_u64(buffers);
-        more_out_ = workspace.cut_u64(buffers);
+        pool_ = workspace.cut_u64(count);
+        value_ = workspace.cut_u64(count);
+        more_in_ = workspace.cut_u64(count);
+        more_out_ = workspace.cut_u64(count);
     }
 
     /// Divides the values by the prices. Returns the number of operations of a visit of all sections.

@@ -32,12 +32,12 @@ public:
                 .u64 = given.separate.empty() ? 0 : 2 * given.buffers.buffers.size()};
     }
 
-    /// `buffers`: the number of merged buffers. Precondition: the problem has pairs.
-    constexpr separate_cliques(const separation& separate, std::size_t buffers, plan_workspace& workspace) noexcept
-        : separate_{&separate}, buffers_{buffers} {
-        for (auto* array : {&rank_, &met_, &clique_, &decided_}) *array = workspace.cut_u32(buffers);
-        open_ = workspace.cut_u64(buffers);
-        before_ = workspace.cut_u64(buffers);
+    /// `count`: the number of merged buffers. Precondition: the problem has pairs.
+    constexpr separate_cliques(const separation& separate, std::size_t count, plan_workspace& workspace) noexcept
+        : separate_{&separate}, buffers_{count} {
+        for (auto* array : {&rank_, &met_, &clique_, &decided_}) *array = workspace.cut_u32(count);
+        open_ = workspace.cut_u64(count);
+        before_ = workspace.cut_u64(count);
     }
 
     /// Calls `visit(clique)` for cliques of two buffers of `list` or more, each in the order of the list. If it returns
@@ -73,9 +73,9 @@ public:
             if (!separate_->of(i).empty()) decided_[some++] = i;
         sort_by_pairs(decided_, clique_, some);
         each({decided_, some}, [&](plan_array<const std::uint32_t> clique) {
-            std::uint64_t memories = 0;
-            for (const std::uint32_t i : clique) memories |= allowed[i];
-            is_impossible = is_impossible || static_cast<std::size_t>(std::popcount(memories)) < clique.size();
+            std::uint64_t possible = 0;
+            for (const std::uint32_t i : clique) possible |= allowed[i];
+            is_impossible = is_impossible || static_cast<std::size_t>(std::popcount(possible)) < clique.size();
             return false;
         });
         return is_impossible || each_memory_fails(allowed);
