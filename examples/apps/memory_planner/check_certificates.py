@@ -219,6 +219,22 @@ class Certificates(unittest.TestCase):
                 sentences, proved = check_certificate.Certificate(data).check()
             self.assertIn(word, sentences[-1])
             self.assertEqual(proved, word != "too long")
+        # A memory for which the search is too long hides neither the proof nor the mistake of another one.
+        data["memories"].append({**data["memories"][0], "name": "n", "capacity": 2, "peak": 3})
+        ring = [{"name": f"c{i}", "size": 1, "align": 1, "lives": [[i, i + 1]], "memory": 1, "offset": at}
+                for i, at in enumerate([0, 1, 0, 1, 2])]
+        data["buffers"] += ring
+        data["apart"] = [*apart, *((11 + i, 11 + (i + 1) % 5) for i in range(5))]
+        data["memories"][1]["section"] = {"step": 0, "buffers": [11]}
+        with unittest.mock.patch.object(check_certificate.Search, "LIMIT", 500):
+            self.assertEqual(check_certificate.Certificate(data).check()[0][-1], "infeasible: proved by a search")
+            for memory in data["memories"]:
+                memory["capacity"] = None
+            data["status"], data["memories"][1]["peak"] = "optimal", 4
+            with self.assertRaisesRegex(check_certificate.Wrong, "optimal: another plan needs fewer bytes"):
+                check_certificate.Certificate(data).check()
+        del data["memories"][1], data["buffers"][11:]
+        data["apart"], data["status"] = apart, "infeasible"
         data["memories"][0]["capacity"] = 4
         with self.assertRaisesRegex(check_certificate.Wrong, "infeasible: another plan needs fewer bytes"):
             check_certificate.Certificate(data).check()
