@@ -103,6 +103,15 @@ class Includes(unittest.TestCase):
             with self.subTest(header=str(path)):
                 self.assertTrue((HEADERS / included).exists(), f"{included} does not exist")
 
+    def test_comments_name_headers_that_exist(self):
+        """A renamed header keeps no old name in the comment of another one."""
+        known = {"/" + str(path.relative_to(HEADERS.parent)) for path in HEADERS.rglob("*.hpp")}
+        for path in sorted(HEADERS.rglob("*.hpp")):
+            comments = re.findall(r"//(.*)$", path.read_text(encoding="utf-8"), re.M)
+            for name in re.findall(r"(?<![\w/])(?!boost/)[a-z_0-9]+(?:/[a-z_0-9]+)*\.hpp\b", "\n".join(comments)):
+                with self.subTest(header=str(path), name=name):
+                    self.assertTrue(any(each.endswith("/" + name) for each in known), "no header of allot has this name")
+
     def test_documented_headers_need_boost(self):
         found = {str(path) for path, names in needed().items() if any(name.startswith("boost/") for name in names)}
         line = re.search(r"^\| Boost \|(.*)\|", (ROOT / "docs" / "layers.md").read_text(encoding="utf-8"), re.M)

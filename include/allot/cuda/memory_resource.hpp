@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// cuda_mr: adapts an arena or any other allocator to a memory resource of CUDA (cuda::mr, of CCCL).
+// cuda::memory_resource: adapts an arena or any other allocator to a memory resource of CUDA (cuda::mr, of CCCL).
 //
 //     using slots = allot::pool<allot::pool_options{.slot = 4096, .count = 1024, .align = 256}>;
 //     allot::arena<allot::cuda::device_memory, slots> memory{allot::cuda::device_memory{0}, 4_MiB};

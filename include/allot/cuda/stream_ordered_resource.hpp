@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// cuda_stream_ordered_resource: adapts an `ordered` to a stream-ordered resource of CUDA (cuda::mr, of CCCL) and of
+// cuda::stream_ordered_resource: adapts an `ordered` to a stream-ordered resource of CUDA (cuda::mr, of CCCL) and of
 // RMM.
 //
 //     using device_arena = allot::arena<allot::cuda::device_memory, allot::best_fit<>>;

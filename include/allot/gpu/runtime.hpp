@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// gpu_runtime: memory of the CUDA and HIP runtimes, written once over a table of a vendor's calls.
+// gpu::runtime: memory of the CUDA and HIP runtimes, written once over a table of a vendor's calls.
 //
 //     struct runtime { … static error malloc_device(void** base, std::size_t size) noexcept; … };  // a vendor's table
 //     using device_memory = allot::gpu::device_memory<runtime>;

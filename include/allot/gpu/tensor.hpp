@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// gpu_runtime: copies of tensors in memory of the CUDA and HIP runtimes, on a stream.
+// gpu::stream_copy: copies of tensors in memory of the CUDA and HIP runtimes, on a stream.
 //
 //     auto copied = allot::copy_tensor(host, device, allot::cuda::stream_copy{stream});
 //     auto moved = allot::copy_tensor(on_gpu_0, on_gpu_1, allot::cuda::stream_copy{stream});  // *moved: peer or staged

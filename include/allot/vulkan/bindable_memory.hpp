@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// vulkan_allocations: the common part of Vulkan's memory devices. It holds VkDeviceMemory objects, maps them for the
+// bindable_memory: the common part of Vulkan's memory devices. It holds VkDeviceMemory objects, maps them for the
 // host, and binds buffers and images to blocks.
 //
 //     const auto wanted = memory.device().buffer_layout(buffer).value();  // the buffer's requirements, padded
@@ -12,7 +12,8 @@
 //     VkDeviceMemory  │ buffer │ image ░░░│ buffer ░│                  ░ padding: the next block begins at a granule
 //                     0        ▲ granule  ▲         ▲
 //
-// When to use: through vulkan.hpp, vulkan_dedicated.hpp and vulkan_import.hpp, whose devices have these members.
+// When to use: through the devices of memory.hpp, dedicated.hpp, imported.hpp, exported_memory.hpp and
+// imported_memory.hpp, which have these members.
 // When not to use: by including this header directly.
 //
 // The code relies on these rules of Vulkan (specification 1.3, "Resource Memory Association" and "Memory Allocation"):

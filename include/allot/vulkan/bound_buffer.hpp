@@ -16,8 +16,8 @@
 // The destructor destroys the VkBuffer. Destroy the object before the memory is released and after all work that uses
 // it. Other buffers and images may overlap the same bytes; the program must order their accesses.
 //
-// The code relies on the rules in vulkan_allocations.hpp and on one more rule of Vulkan: a buffer requires memory of
-// its size, rounded up to its alignment. Regions of device_memory are multiples of 256 bytes and always suffice.
+// The code relies on the rules in bindable_memory.hpp and on one more rule of Vulkan: a buffer requires memory of its
+// size, rounded up to its alignment. Regions of device_memory are multiples of 256 bytes and always suffice.
 //
 // Complexity: three driver calls to create the buffer.
 // Memory: 48 bytes.

@@ -16,7 +16,7 @@
 // When not to use: for all other resources, because each dedicated allocation counts against the driver's limit.
 //
 // The resource must exist when the memory is acquired, and may be destroyed before the memory is released. The memory
-// type is the best type that the resource supports (see `memory_type`). vulkan_allocations.hpp describes everything
+// type is the best type that the resource supports (see `memory_type`). bindable_memory.hpp describes everything
 // else.
 //
 // Complexity: two driver calls, three for host-visible memory.

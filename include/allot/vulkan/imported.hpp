@@ -10,11 +10,11 @@
 //     VkDeviceMemory  │ … block at its offset …                    │
 //
 // When to use: for host memory that the device reads or writes in place, for example the weights of a model.
-// When not to use: for memory that only the device uses: vulkan.hpp.
+// When not to use: for memory that only the device uses: memory.hpp.
 //
 // The caller owns the bytes, which must outlive the arena and all work on them. A buffer that is bound to them must be
 // created with a VkExternalMemoryBufferCreateInfo of handle type
-// VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT; buffer_over (vulkan_buffer.hpp) does this. The same applies
+// VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT; buffer_over (bound_buffer.hpp) does this. The same applies
 // to images. While the device works on the bytes, the host must not access them, as with any mapped memory. The program
 // must call `flush` and `invalidate`, which cost nothing in coherent memory; the device prefers a coherent type.
 //

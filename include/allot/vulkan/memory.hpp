@@ -16,13 +16,12 @@
 //     VkDeviceMemory  │ buffer │ buffer │ image │        │ buffer │    one allocation: their number is limited
 //
 // When to use: for buffers and images that share allocations. Memory of a host-visible type is mapped permanently.
-// When not to use: for a resource that prefers or requires a dedicated allocation, use vulkan_dedicated.hpp; for
-// existing host bytes, vulkan_import.hpp. vulkan_buffer.hpp creates one buffer over a whole region, for kernels that
-// take offsets.
+// When not to use: for a resource that prefers or requires a dedicated allocation, use dedicated.hpp; for existing
+// host bytes, imported.hpp. bound_buffer.hpp creates one buffer over a whole region, for kernels that take offsets.
 //
-// vulkan_logical_device.hpp and vulkan_allocations.hpp describe errors, limits, padding and mapping. The logical_device
-// and the VkDevice must outlive the arena. Destroy the resources that are bound to a block, or stop using them, before
-// you deallocate the block.
+// logical_device.hpp and bindable_memory.hpp describe errors, limits, padding and mapping. The logical_device and the
+// VkDevice must outlive the arena. Destroy the resources that are bound to a block, or stop using them, before you
+// deallocate the block.
 //
 // Complexity: one driver call for each `acquire`, two for host-visible memory.
 // Memory: 32 bytes for each of the `Regions` that the device can hold.

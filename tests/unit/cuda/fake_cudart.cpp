@@ -1,4 +1,4 @@
-// libcudart without a GPU: CUDA's names for the functions of ../gpu_runtime/fake_gpu.hpp, which enforce the rules.
+// libcudart without a GPU: CUDA's names for the functions of ../gpu/fake_gpu.hpp, which enforce the rules.
 // Rules of CUDA alone: querying an unknown address is not an error, and an error stays until it is cleared.
 #include "../gpu/fake_gpu.hpp"
 

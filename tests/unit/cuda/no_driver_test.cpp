@@ -1,4 +1,4 @@
-// Virtual memory without a driver: it fails without further harm. ../gpu_runtime tests the runtime.
+// Virtual memory without a driver: it fails without further harm. ../gpu tests the runtime.
 #include <allot/allot.hpp>
 #include <allot/cuda/virtual_memory.hpp>
 

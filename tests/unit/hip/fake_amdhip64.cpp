@@ -1,4 +1,4 @@
-// libamdhip64 without a GPU: HIP's names for the functions of ../gpu_runtime/fake_gpu.hpp, which enforce the rules.
+// libamdhip64 without a GPU: HIP's names for the functions of ../gpu/fake_gpu.hpp, which enforce the rules.
 // Rules of HIP alone: hipFree fails with another code, querying an unknown address is an error, and before ROCm 7 a
 // successful call clears the last error. (A kernel's fault is reported as with CUDA; AMD's driver may end the program.)
 #include "../gpu/fake_gpu.hpp"
