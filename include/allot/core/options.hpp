@@ -192,8 +192,9 @@ struct ordered_options {
 
 // ── arenas ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// The extent to which an arena detects misuse. Except for `none`, each live block takes a record on the heap: two or
-/// three words in a table with `checked`, about 100 bytes with `debug`.
+/// The extent to which an arena detects misuse. `checked` takes 8 bytes for each live block with records in band, 8
+/// bytes for each slot of a pool in one region, and otherwise a slot of 16 or 24 bytes in a table on the heap. `debug`
+/// takes a record of about 100 bytes on the heap for each live block.
 enum class hardening : unsigned char {
     none,     ///< No checks.
     checked,  ///< Detects uses of blocks that are not live, and damaged in-band records.
