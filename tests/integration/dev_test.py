@@ -180,6 +180,17 @@ class Dev(unittest.TestCase):
         self.assertEqual(done.stdout, "memory_advisor --svg build/advice/one.altr.svg one.altr\n"
                                       "memory_advisor --svg build/advice/two.altr.svg two.altr\n")
 
+    def test_view_converts_the_records_of_other_tools(self):
+        (self.elsewhere / "some.pickle").write_text("")
+        self.script("examples/apps/malloc_recorder/convert.py", "#!/bin/bash\necho one.altr\n")
+        done = self.dev("view", "some.pickle", "--json=o.json")
+        self.assertEqual(done.stdout, f"memory_viewer --json={self.elsewhere}/o.json one.altr\n{self.elsewhere}/o.json\n")
+        self.script("examples/apps/malloc_recorder/convert.py", "#!/bin/bash\necho one.altr\necho two.altr\n")
+        done = self.dev("view", "some.pickle", "--json=o.json", exits_with=2)
+        self.assertIn("has the traces of several devices; view one of them: one.altr two.altr", done.stderr)
+        self.script("examples/apps/malloc_recorder/convert.py", "#!/bin/bash\necho why >&2\nexit 1\n")
+        self.assertEqual(self.dev("view", "some.pickle", exits_with=2).stderr.splitlines()[-1], "why")
+
     def test_files_that_a_script_converts(self):
         for mark, script, made in [(b"\x1c\0\0\0TFL3", "network_demo/tflite_to_network.py", "networks/model.network"),
                                    (b"\x1c\0\0\0ET12", "memory_planner/pte_to_plan.py", "networks/model.json"),
