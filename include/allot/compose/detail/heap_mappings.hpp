@@ -7,7 +7,7 @@
 //
 // Internal. Only `reallocate` makes such a mapping: for a block that grows, is large, and has no room behind it. It
 // then probably grows again. Its record is that of a block in an arena, so that `capacity` reads both in the same way.
-// The mark tells the block from an address that no block has.
+// The mark distinguishes the block from an address that no block has.
 //
 // As in glibc, a freed mapping raises the size from which blocks get one, because a program that frees such a block
 // often grows the next one, and a copy to used pages takes less time than new pages. The size rises to at most 1 MiB.

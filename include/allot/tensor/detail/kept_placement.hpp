@@ -66,7 +66,7 @@ private:
     alignas(8) std::byte first_[first_records * strategy::record_size()];
 };
 
-/// The placement of a storage. `OnHeap` tells whether its body is on the heap.
+/// The placement of a storage. `OnHeap` states whether its body is on the heap.
 template <class Placement, bool OnHeap>
 struct kept_placement {
     using type = Placement;
