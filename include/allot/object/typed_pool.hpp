@@ -52,8 +52,8 @@ public:
     public:
         /// Belongs to no pool.
         constexpr deleter() noexcept = default;
-        /// Returns objects to `pool`.
-        constexpr explicit deleter(typed_pool& pool) noexcept : pool_{&pool} {}
+        /// Returns objects to a pool.
+        constexpr explicit deleter(typed_pool& of) noexcept : pool_{&of} {}
         /// Destroys the object and frees its slot.
         void operator()(T* object) const noexcept { pool_->destroy(object); }
 

@@ -247,10 +247,10 @@ class arena<Device, planned<>, growth::none<>, arena_options{}, abort_on_misuse>
 public:
     using typename planned_region<Device>::block_type;
 
-    /// Acquires the region from `device`. Precondition: `plan` outlives the arena.
+    /// Acquires the region from `device`. Precondition: `made` outlives the arena.
     template <plan_of_places Plan>
-    arena(Device device, const Plan& plan) noexcept
-        : planned_region<Device>{std::move(device), plan.peak, plan.align}, places_{plan.places} {}
+    arena(Device device, const Plan& made) noexcept
+        : planned_region<Device>{std::move(device), made.peak, made.align}, places_{made.places} {}
 
     /// Returns the block of buffer `id`. The block is empty if the plan has no such buffer, the buffer has no bytes, or
     /// the device refused.

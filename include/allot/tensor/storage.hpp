@@ -264,7 +264,8 @@ template <memory_scope Scope, std::int64_t Ordinal, class... Entries>
 }  // namespace detail
 
 /// Allocates a storage in the memory of a scope, selected at compile time: `alloc_storage<scope::vtcm>(memories, {.size
-/// = 4096})`. For a scope that is known only at run time, call `alloc_storage` inside `scope_map::visit`.
+/// = 4096})`. With other policies: `alloc_storage<scope::vtcm, 0, policies>(…)`. For a scope that is known only at run
+/// time, call `alloc_storage` inside `scope_map::visit`.
 template <memory_scope Scope, std::int64_t Ordinal = 0, class Policies = storage_policies<>, class... Entries>
 [[nodiscard]] auto alloc_storage(const scope_map<Entries...>& memories, layout wanted) noexcept {
     return alloc_storage<Policies>(detail::storage_memory<Scope, Ordinal>(memories), wanted);

@@ -243,8 +243,8 @@ private:
         for (std::size_t i = 0; i != Growth::regions; ++i) {
             if (!space_.regions[i] || (one_by_one && i != current_region())) continue;
             extents(i, [&](extent_of<Strategy> where) {
-                const auto bytes = space_.block_for({where, {}}, i);
-                f(bytes.address, bytes.size - Behind);
+                const auto held = space_.block_for({where, {}}, i);
+                f(held.address, held.size - Behind);
             });
         }
     }

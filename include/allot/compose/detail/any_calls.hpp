@@ -151,12 +151,12 @@ struct any_functions<Allocator, block<Address, any_metadata<Metadata>>> {
     static void for_each_hole([[maybe_unused]] const void* object, [[maybe_unused]] void* f,
                               [[maybe_unused]] visitor visit) noexcept {
         if constexpr (hole_walkable_allocator<Allocator>)
-            in(object).for_each_hole([=](const Address& at, std::size_t bytes) { visit(f, at, bytes); });
+            in(object).for_each_hole([=](const Address& at, std::size_t size) { visit(f, at, size); });
     }
     static void for_each_block([[maybe_unused]] const void* object, [[maybe_unused]] void* f,
                                [[maybe_unused]] visitor visit) noexcept {
         if constexpr (block_walkable_allocator<Allocator>)
-            in(object).for_each_block([=](const Address& at, std::size_t bytes) { visit(f, at, bytes); });
+            in(object).for_each_block([=](const Address& at, std::size_t size) { visit(f, at, size); });
     }
     static void destroy(void* object) noexcept { delete static_cast<Allocator*>(object); }
 
