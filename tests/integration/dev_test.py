@@ -311,6 +311,15 @@ class Dev(unittest.TestCase):
         self.script("build/gcc-release/benchmarks/plan_benchmark", "#!/bin/bash\nexit 3\n")
         self.dev("bench", "plan", "--json", "new.json", exits_with=3)
 
+    def test_a_benchmark_without_programs_of_the_build_starts_at_once(self):
+        self.script("benchmarks/include_cost.sh", ECHO)
+        self.script("benchmarks/malloc.py", ECHO)
+        self.script("bin/g++", "#!/bin/bash\n")
+        self.assertEqual(self.dev("bench", "include").stdout, "== include\ninclude_cost.sh\n")
+        self.assertEqual(self.dev("bench", "malloc").stdout.splitlines()[0], "== malloc")
+        self.script("build/gcc-release/benchmarks/plan_benchmark", ECHO)
+        self.assertEqual(self.dev("bench", "plan").stdout.splitlines()[0], "== building the benchmarks")
+
     def test_a_gpu_or_a_rehearsal(self):
         here = self.elsewhere
         self.script("bin/nvcc", ECHO)
