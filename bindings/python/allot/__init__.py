@@ -23,9 +23,12 @@ from allot._allot import (
     TraceWriter,
     replay,
 )
+from allot._allot import version as _version
 from allot._planner import plan, plan_moves, plan_pages, plan_rows, plan_timed, replan, replan_at, validate
 from allot._plans import Copy, MemoriesPlan, MovesPlan, PagesPlan, Part, Piece, Plan, RowsPlan, TimedCopy, TimedPlan, UpdatedPlan
 from allot._tables import Access, Buffer, Memory
+
+__version__ = _version
 
 __all__ = [
     "Access",

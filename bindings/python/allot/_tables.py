@@ -139,11 +139,11 @@ def _from_columns(columns: Any, keys: Iterable[str]) -> _Columns:
         if name not in keys:
             raise ValueError(f"the table has no column {name}; its columns are: {', '.join(map(str, keys))}")
     made = {name: numbers(columns[name], name) for name in _COLUMNS if name in keys}
-    made.setdefault("alignment", array("Q", [1]) * len(made["size"]))
     names = [str(name) for name in columns["id"]] if "id" in keys else []
     lengths = {name: len(column) for name, column in made.items()} | ({"id": len(names)} if "id" in keys else {})
     if len(set(lengths.values())) != 1:
         raise ValueError("the columns have different lengths: " + ", ".join(f"{name} {n}" for name, n in lengths.items()))
+    made.setdefault("alignment", array("Q", [1]) * len(made["size"]))
     return _Columns(made["size"], made["lower"], made["upper"], made["alignment"], names)
 
 

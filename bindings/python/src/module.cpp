@@ -2,9 +2,14 @@
 // The extension module allot._allot. The package allot/ gives it the interface that users see.
 #include "module.hpp"
 
+#include <allot/version.hpp>
+
 NB_MODULE(_allot, m) {
     using namespace allot_python;
     m.doc() = "The parts of allot that are written in C++. Use the package allot.";
+    const std::string version = std::to_string(ALLOT_VERSION_MAJOR) + "." + std::to_string(ALLOT_VERSION_MINOR) + "." +
+                                std::to_string(ALLOT_VERSION_PATCH);
+    m.attr("version") = nb::str(version.c_str());
     nb::exception<out_of_memory>(m, "OutOfMemory", PyExc_MemoryError).doc() =
         "A request failed. The text is the reason.";
     bind_history(m);

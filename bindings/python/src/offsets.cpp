@@ -76,6 +76,10 @@ public:
         std::ranges::sort(all);
         return all;
     }
+    [[nodiscard]] std::string repr() const {
+        return "<OffsetAllocator of " + std::to_string(size_) + ": " + std::to_string(live_.size()) + " blocks, " +
+               std::to_string(used_) + " used, largest hole " + std::to_string(largest_hole()) + ">";
+    }
     [[nodiscard]] allot::snapshot snapshot() const {
         allot::snapshot made{.allocator = "OffsetAllocator", .regions = {{0, size_}}};
         for (const auto& [offset, size] : blocks()) made.blocks.push_back({offset, size});
@@ -148,6 +152,7 @@ them. Of the smallest suitable holes it takes one at a low offset. Freed neighbo
              "Returns the size of the block that starts at an offset.")
         .def("__contains__", &offset_allocator::contains, nb::arg("offset"))
         .def("__len__", &offset_allocator::count)
+        .def("__repr__", &offset_allocator::repr)
         .def_prop_ro("size", &offset_allocator::size, "The number of managed units.")
         .def_prop_ro("used", &offset_allocator::used, "The sum of the sizes of all blocks.")
         .def_prop_ro("peak", &offset_allocator::peak, "The highest value of used so far.")

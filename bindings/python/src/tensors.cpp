@@ -182,7 +182,11 @@ The bytes become free when this object and all arrays that share them are gone.)
             "nbytes", [](const tensor& of) { return of.held.size_bytes(); }, "The number of bytes.")
         .def_prop_ro(
             "address", [](const tensor& of) { return reinterpret_cast<std::uintptr_t>(of.held.data()); },
-            "The address of the first element.");
+            "The address of the first element.")
+        .def("__repr__", [](const tensor& of) {
+            return "<Tensor of shape " + nb::cast<std::string>(nb::repr(nb::tuple(nb::cast(extents_of(of))))) + ": " +
+                   std::to_string(of.held.size_bytes()) + " bytes>";
+        });
     nb::class_<memory>(m, "Arena", R"(Host memory for tensors, which is acquired once.
 
 >>> import numpy
@@ -217,7 +221,12 @@ The bytes become free when this object and all arrays that share them are gone.)
         .def_prop_ro(
             "peak", [](memory& of) { return of.statistics().peak; }, "The highest value of used so far.")
         .def_prop_ro(
-            "largest_hole", [](memory& of) { return of.statistics().largest_hole; }, "The size of the largest hole.");
+            "largest_hole", [](memory& of) { return of.statistics().largest_hole; }, "The size of the largest hole.")
+        .def("__repr__", [](memory& of) {
+            const allot::allocator_statistics now = of.statistics();
+            return "<Arena of " + std::to_string(of.size()) + " bytes: " + std::to_string(now.used) +
+                   " used, largest hole " + std::to_string(now.largest_hole) + ">";
+        });
 }
 
 }  // namespace allot_python

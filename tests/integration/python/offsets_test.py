@@ -127,6 +127,12 @@ def test_wrong_arguments_are_refused():
             memory.allocate_at(offset, size)
 
 
+def test_its_text_states_its_use():
+    memory = allot.OffsetAllocator(1000)
+    memory.allocate(100)
+    assert repr(memory) == "<OffsetAllocator of 1000: 1 blocks, 100 used, largest hole 900>"
+
+
 def test_large_offsets():
     memory = allot.OffsetAllocator(2**62)
     first, second = memory.allocate(2**61), memory.allocate(1, alignment=2**40)

@@ -1,6 +1,7 @@
 """Tests of the wheel: its size, its types, and the samples of its documentation."""
 
 import doctest
+import importlib.metadata
 import importlib.util
 import os
 import subprocess
@@ -45,6 +46,10 @@ def test_every_public_name_is_documented():
         for member in vars(value) if isinstance(value, type) else ():
             if not member.startswith("_") and not issubclass(value, tuple):
                 assert getattr(value, member).__doc__, f"{name}.{member}"
+
+
+def test_the_version_is_that_of_the_package():
+    assert allot.__version__ == importlib.metadata.version("allot")
 
 
 def mypy(*arguments):

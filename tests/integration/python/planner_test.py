@@ -72,7 +72,7 @@ def test_alignment_is_optional():
      "buffer 2 has no id, unlike buffer 1"),
     ([{"size": 1, "lower": 0, "upper": 1}, {"size": 1, "lower": 0, "upper": 1, "id": "a"}],
      "buffer 1 has an id, unlike buffer 0"),
-    ({"size": [1], "lower": [0], "upper": [1], "id": []}, "different lengths: size 1, lower 1, upper 1, alignment 1, id 0"),
+    ({"size": [1], "lower": [0], "upper": [1], "id": []}, "different lengths: size 1, lower 1, upper 1, id 0$"),
     ([(1, 3, 3)], "buffer 0: a lifetime ends before or at the step at which it begins"),
     ([(1, 0, 1), (1, 0, 1, 3)], "buffer 1: the alignment of a buffer is not a power of two"),
 ])

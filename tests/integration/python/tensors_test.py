@@ -181,3 +181,10 @@ def test_consumers_before_dlpack_1():
     assert array.shape == (3, 4) and arena.used == 48
     del array
     assert arena.used == 0
+
+
+def test_their_texts_state_their_sizes():
+    arena = allot.Arena(1 << 16)
+    tensor = arena.empty((4, 64), "int8")
+    assert repr(tensor) == "<Tensor of shape (4, 64): 256 bytes>" and repr(arena.empty(3, "int8")) == "<Tensor of shape (3,): 3 bytes>"
+    assert repr(arena) == f"<Arena of {arena.size} bytes: 256 used, largest hole {arena.largest_hole}>"
