@@ -15,6 +15,7 @@
 // Complexity, memory, thread safety: those of the arena. Deduction costs nothing at run time.
 #pragma once
 
+#include <allot/address/raw_pointer.hpp>
 #include <allot/arena/arena.hpp>
 #include <allot/strategy/best_fit.hpp>
 
@@ -35,6 +36,20 @@ arena(Device) -> arena<Device, best_fit<>>;
 /// Without a strategy, an arena is over best_fit<>.
 template <device Device>
 arena(Device, std::size_t) -> arena<Device, best_fit<>>;
+
+namespace detail {
+/// The device of an arena that is made of a size only. That constructor does not compile.
+struct no_device : pointer_memory_traits<no_device> {
+    using error = int;
+    static constexpr std::size_t min_align = 1;
+    static constexpr std::size_t granularity = 1;
+    [[nodiscard]] acquired<no_device> acquire(layout) noexcept { return acquired<no_device>::failure(1); }
+    void release(region<void*>) noexcept {}
+};
+}  // namespace detail
+/// An arena of a size only does not compile: it needs a device.
+template <std::integral Size>
+arena(Size) -> arena<detail::no_device, best_fit<>>;
 
 }  // namespace v1
 }  // namespace allot
