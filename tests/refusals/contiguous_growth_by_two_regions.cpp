@@ -6,7 +6,7 @@
 #ifdef MISUSE
 constexpr allot::growth_options options{.regions = 2};
 #else
-constexpr allot::growth_options options{.regions = 1};
+constexpr allot::growth_options options{.step = 4096};
 #endif
 
 int main() {

@@ -84,10 +84,11 @@ struct geometric {
     }
 };
 
-/// One region that grows in place by `step` bytes.
+/// One region that grows in place by `step` bytes. `growth_options::regions` keeps its default or is 1.
 template <growth_options Options = growth_options{.regions = 1}>
 struct contiguous {
-    static_assert(Options.regions == 1, "allot: growth::contiguous has one region: set growth_options::regions to 1");
+    static_assert(Options.regions == 1 || Options.regions == growth_options{}.regions,
+                  "allot: growth::contiguous has one region: remove growth_options::regions");
     static constexpr std::size_t regions = 1;            ///< The maximum number of regions.
     static constexpr std::size_t limit = Options.limit;  ///< The maximum number of bytes.
     static constexpr bool in_place = true;               ///< Whether the region grows in place.

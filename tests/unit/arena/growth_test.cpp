@@ -597,8 +597,8 @@ TEST_CASE("growth: with few probes a region exceeds its request by less than a q
 
 TEST_CASE("growth: a region that grows in place has the alignment of the first request") {
     supply from;
-    allot::arena<growing_handles, allot::best_fit<>, growth::contiguous<growth_options{.step = 1000, .regions = 1}>>
-        arena{growing_handles{from}};
+    allot::arena<growing_handles, allot::best_fit<>, growth::contiguous<growth_options{.step = 1000}>> arena{
+        growing_handles{from}};
     CHECK(arena.diagnose({100, 64}).reason == refusal::none);
     CHECK(arena.allocate({100, 64}));
     CHECK(arena.allocate({3000, 32}));
