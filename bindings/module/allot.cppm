@@ -364,6 +364,7 @@ using allot::memory_action;
 using allot::memory_budget;
 using allot::memory_event;
 using allot::memory_for;
+using allot::memory_layout;
 using allot::memory_needs;
 using allot::memory_place;
 using allot::memory_plan;

@@ -24,15 +24,9 @@ int main() {
                 static_cast<unsigned long long>(made->bound));
     if (made->unplaced != 0 || made->spilled != 768) return 1;
 
-    // One region of each memory, as large as the plan needs.
-    const auto needs = [&](std::size_t memory) {
-        return allot::layout{static_cast<std::size_t>(made->needs[memory].peak),
-                             static_cast<std::size_t>(made->needs[memory].align)};
-    };
-    allot::naive<allot::host::heap> fast, slow;
-    const auto in_fast = fast.allocate(needs(0)), in_slow = slow.allocate(needs(1));
-    const bool fits = in_fast.size <= 1024 && in_slow.size == 768;
-    fast.deallocate(in_fast);
-    slow.deallocate(in_slow);
-    return fits ? 0 : 1;
+    // An arena in each memory has the buffers that the plan puts there, and one region as large as they need.
+    const allot::memory_layout in_fast = made->in(0), in_slow = made->in(1);
+    allot::arena<allot::host::heap, allot::planned<>> fast{{}, in_fast}, slow{{}, in_slow};
+    if (!fast.at(0) || fast.at(1) || !slow.at(1)) return 1;
+    return fast.size() <= 1024 && slow.size() == 768 ? 0 : 1;
 }

@@ -102,10 +102,25 @@ struct memories_summary {
     friend constexpr bool operator==(const memories_summary&, const memories_summary&) = default;
 };
 
+/// The part of a plan that concerns one memory, for a planned arena in it.
+struct memory_layout {
+    std::vector<plan_place> places;  ///< Place of each buffer. Buffers of other memories have the size 0.
+    std::uint64_t peak = 0;          ///< Bytes that the memory needs.
+    std::uint64_t align = 1;         ///< Required alignment of the memory's base, in bytes.
+};
+
 /// A plan with several memories that stores its places on the heap.
 struct memories_plan : memories_summary {
     std::vector<memory_place> places;  ///< Place of each buffer.
     std::vector<memory_needs> needs;   ///< Requirements on each memory.
+
+    /// Returns the layout of one memory, which `planned` accepts. Precondition: `memory < needs.size()`.
+    [[nodiscard]] memory_layout in(std::size_t memory) const {
+        memory_layout here{std::vector<plan_place>(places.size()), needs[memory].peak, needs[memory].align};
+        for (std::size_t i = 0; i != places.size(); ++i)
+            if (places[i].memory == memory) here.places[i] = {places[i].offset, places[i].size};
+        return here;
+    }
 };
 
 /// Intermediate state that the planner passes to a progress callback.

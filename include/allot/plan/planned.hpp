@@ -27,22 +27,12 @@
 #pragma once
 
 #include <allot/arena/arena.hpp>
+#include <allot/plan/summary.hpp>
 
 #include <span>
 
 namespace allot {
 inline namespace v1 {
-
-/// Place of a buffer in a plan.
-struct plan_place {
-    std::uint64_t offset = 0;  ///< Offset from the base of the memory, in bytes.
-    std::uint64_t size = 0;    ///< Size of the buffer, in bytes.
-    /// Compares both members.
-    friend constexpr bool operator==(plan_place, plan_place) = default;
-};
-
-/// Place in an old plan for a buffer that is new or may move freely: see `replan`.
-inline constexpr plan_place no_place{std::numeric_limits<std::uint64_t>::max(), 0};
 
 /// A type with the members of a plan: `places`, the number of bytes `peak`, and the alignment of the base `align`.
 template <class Plan>
@@ -251,6 +241,9 @@ public:
     template <plan_of_places Plan>
     arena(Device device, const Plan& made) noexcept
         : planned_region<Device>{std::move(device), made.peak, made.align}, places_{made.places} {}
+    /// A plan that ends with the expression does not compile.
+    template <plan_of_places Plan>
+    arena(Device, const Plan&&) = delete;
 
     /// Returns the block of buffer `id`. The block is empty if the plan has no such buffer, the buffer has no bytes, or
     /// the device refused.

@@ -55,7 +55,8 @@ struct rows_summary : memories_summary {
     friend constexpr bool operator==(const rows_summary&, const rows_summary&) = default;
 };
 
-/// A plan in which buffers may be divided. `size` in the place of a divided buffer is the size of its first rows.
+/// A plan in which buffers may be divided. `size` in the place of a divided buffer is the size of its first rows, and
+/// `in` has the place of these only. The place of the other rows is in `splits`.
 struct rows_plan : memories_plan {
     std::vector<row_split> splits;  ///< The divided buffers, in the order of buffers.
     /// Cost of the plan without divided buffers. Its unplaced buffers do not count, even if this plan places them.

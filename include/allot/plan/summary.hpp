@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// summary: the quality and the properties of a plan, and its progress while the planner runs.
+// summary: the quality and the properties of a plan, the place of a buffer, and the progress while the planner runs.
 //
 //     const auto made = allot::plan(problem, {.capacity = 64 * 1024});
 //     if (made && made->status == allot::plan_status::infeasible) report(made->bound, made->step);
@@ -13,7 +13,7 @@
 //     out_of_moves    no                  only of `replan`
 //
 // When to use: to decide whether a plan is good enough, or to stop a planner early.
-// When not to use: the places of the buffers are in the plan itself (plan.hpp).
+// When not to use: to make a plan: plan.hpp.
 //
 // Complexity: plain data.
 // Memory: 40 bytes for a summary.
@@ -22,9 +22,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace allot {
 inline namespace v1 {
+
+/// Place of a buffer in a plan.
+struct plan_place {
+    std::uint64_t offset = 0;  ///< Offset from the base of the memory, in bytes.
+    std::uint64_t size = 0;    ///< Size of the buffer, in bytes.
+    /// Compares both members.
+    friend constexpr bool operator==(plan_place, plan_place) = default;
+};
+
+/// Place in an old plan for a buffer that is new or may move freely: see `replan`.
+inline constexpr plan_place no_place{std::numeric_limits<std::uint64_t>::max(), 0};
 
 /// Quality of a plan.
 enum class plan_status : unsigned char {

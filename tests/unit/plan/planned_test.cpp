@@ -1,11 +1,13 @@
 // planned: arenas place blocks at the offsets of a plan. The compiler or the device rejects a plan that does not fit.
 #include <allot/allot.hpp>
+#include <allot/plan/memories_problem.hpp>
 #include <allot/plan/planned.hpp>
 
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace {
@@ -36,6 +38,23 @@ std::size_t distance(const void* from, const void* to) {
 }
 
 }  // namespace
+
+TEST_CASE("planned: each memory of a plan with several has an arena with its buffers") {
+    allot::memories_plan made;
+    made.places = {{1, 64, 40}, {0, 128, 64}, {}, {1, 0, 64}};
+    made.needs = {{192, 64}, {104, 8}};
+    const allot::memory_layout first = made.in(0), second = made.in(1);
+    const at_run_time fast{{}, first}, slow{{}, second};
+    CHECK(fast.size() == 192);
+    CHECK(fast.at(1).size == 64);
+    CHECK_FALSE(fast.at(0));
+    CHECK_FALSE(fast.at(2));
+    CHECK(slow.size() == 104);
+    CHECK(distance(slow.at(3).address, slow.at(0).address) == 64);
+    CHECK(slow.at(0).size == 40);
+    CHECK_FALSE(slow.at(1));
+    static_assert(!std::is_constructible_v<at_run_time, allot::host::heap, allot::memory_layout>);
+}
 
 TEST_CASE_TEMPLATE("planned: blocks are at the offsets of the plan", Arena, in_storage, in_heap) {
     Arena memory;
