@@ -118,7 +118,8 @@ enum class graph_refusal : unsigned char {
         case graph_refusal::written_twice: return "a tensor is written twice";
         case graph_refusal::read_too_early: return "an operator reads a tensor that is not yet written";
         case graph_refusal::never_written: return "a tensor is not an input, and no operator writes it";
-        case graph_refusal::unrelated_alias: return "an alias relates tensors that no operator reads and writes";
+        case graph_refusal::unrelated_alias:
+            return "no operator relates the tensors of an alias; the input of an overwrite is its whole";
         case graph_refusal::outside_whole: return "an alias exceeds the larger tensor";
         case graph_refusal::contradiction: return "two views define the same bytes of a tensor";
         case graph_refusal::bad_rows: return "the rows of an alias overlap or do not divide the part";
