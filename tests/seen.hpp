@@ -1,5 +1,5 @@
-// Which devices tests have seen at work, and on what: lines that device_table.py makes the README's table of. Said at
-// the end of a test; where a test fails, its program fails, and no table is made of that.
+// Prints a line for each device that a test has used, with the driver. device_table.py writes the README's table from
+// these lines. A test prints its line at its end. A failed test makes its program fail, and its lines are not used.
 #pragma once
 
 #include <cstdio>

@@ -29,8 +29,8 @@ template <class Memory, class Runtime>
 concept memory_of_a_device =
     pointer_memory<Memory> && (Memory::dl_device == Runtime::dl_memory || Memory::dl_device == Runtime::dl_managed);
 
-/// A way for `copy_tensor` with device memory on one side or on both. The stream must outlive the object. After a copy
-/// between devices, both tensors must live until the stream has executed the copy.
+/// A copy method for `copy_tensor` with device memory on one side or on both. The stream must outlive the object. After
+/// a copy between devices, both tensors must live until the stream has executed the copy.
 template <runtime Runtime>
 class stream_copy {
 public:

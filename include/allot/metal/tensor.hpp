@@ -13,7 +13,7 @@
 //
 // The code relies on these rules of Metal (developer.apple.com/documentation/metal: MTLBlitCommandEncoder,
 // MTLCommandBuffer). On a Mac, offsets and sizes of a blit are multiples of 4: the object leaves other bytes, and
-// buffers of another device, to the next way. A command buffer keeps its resources alive until it is done. Blits
+// buffers of another device, to the next method. A command buffer keeps its resources alive until it is done. Blits
 // execute in the order of the queue where Metal tracks hazards: by default, but not in a heap. `commandBuffer` and
 // `blitCommandEncoder` return autoreleased objects, so that the caller needs an NS::AutoreleasePool.
 //
@@ -33,7 +33,7 @@ namespace metal {
 template <class Memory>
 concept buffer_memory = buffer_address<typename Memory::address_model::address>;
 
-/// A way for `copy_tensor` between the host and buffers, and between buffers of the queue's device.
+/// A copy method for `copy_tensor` between the host and buffers, and between buffers of the queue's device.
 template <class Queue>
 class queue_copy {
 public:

@@ -82,10 +82,10 @@ enum class mapping : unsigned char {
     never,    ///< The driver transfers, after the earlier work of the queue and without a wait of the host.
 };
 
-/// A way for `copy_tensor` between the host and buffers, and between buffers of the queue's context. If a buffer is in
-/// host memory (created with CL_MEM_USE_HOST_PTR or CL_MEM_ALLOC_HOST_PTR, or on a device with
+/// A copy method for `copy_tensor` between the host and buffers, and between buffers of the queue's context. If a
+/// buffer is in host memory (created with CL_MEM_USE_HOST_PTR or CL_MEM_ALLOC_HOST_PTR, or on a device with
 /// CL_DEVICE_HOST_UNIFIED_MEMORY), the object maps it and the host copies, unless `mapping::never` forbids it.
-/// Otherwise the driver transfers. Leaves buffers of another context to the next way.
+/// Otherwise the driver transfers. Leaves buffers of another context to the next method.
 class queue_copy {
     using address = handle_offset<cl_mem>::address;
 
@@ -154,9 +154,9 @@ private:
     mapping maps_;
 };
 
-/// A way for `copy_tensor` between the host and buffers. The device reads or writes the host's bytes in place
+/// A copy method for `copy_tensor` between the host and buffers. The device reads or writes the host's bytes in place
 /// (CL_MEM_USE_HOST_PTR). Use it for drivers that import without a copy, for example those of integrated GPUs for whole
-/// pages. Leaves bytes at an unsuitable alignment to the next way: pass `queue_copy` after it.
+/// pages. Leaves bytes at an unsuitable alignment to the next method: pass `queue_copy` after it.
 class import_copy {
     using address = handle_offset<cl_mem>::address;
 

@@ -136,9 +136,9 @@ template <class Arena, class Ranks, class Lease>
         symmetric_tensor<shared>{{detail::share(of.lease()), of.address(), of.form()}, memory.ranks().size()}};
 }
 
-/// A way for `copy_tensor` between ranks, and between the host and this rank's own part. `Device` is `mpi::window`,
-/// `shmem::heap`, or a type with the same `local`, `put`, `get` and `flush`. When copy_tensor returns, the copy is
-/// complete. Another rank sees the bytes after both ranks have synchronized (`synchronize` of the device).
+/// A copy method for `copy_tensor` between ranks, and between the host and this rank's own part. `Device` is
+/// `mpi::window`, `shmem::heap`, or a type with the same `local`, `put`, `get` and `flush`. When copy_tensor returns,
+/// the copy is complete. Another rank sees the bytes after both ranks have synchronized (`synchronize` of the device).
 template <class Device>
 class remote_copy {
     using own = typename Device::address_model;

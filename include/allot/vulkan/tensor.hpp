@@ -18,7 +18,7 @@
 //
 // command_copy only records vkCmdCopyBuffer. The copy happens when the caller submits the commands, in their order and
 // with the caller's barriers. The `buffers`, created by buffer_over with transfer usage, must cover the tensors; other
-// bytes are left to the next way.
+// bytes are left to the next method.
 //
 // Complexity: one call for each contiguous run.
 // Memory: no overhead.
@@ -39,7 +39,8 @@ namespace vulkan {
 template <class Memory>
 concept vulkan_memory = std::same_as<typename Memory::address_model, handle_offset<VkDeviceMemory>>;
 
-/// A way for `copy_tensor` between the host and mapped memory of `Device`. Leaves other memory to the next way.
+/// A copy method for `copy_tensor` between the host and mapped memory of `Device`. Leaves other memory to the next
+/// method.
 template <class Device>
 class mapped_copy {
     using address = handle_offset<VkDeviceMemory>::address;
@@ -76,7 +77,7 @@ private:
     const Device* device_;
 };
 
-/// A way for `copy_tensor` between memories of one VkDevice. Records commands.
+/// A copy method for `copy_tensor` between memories of one VkDevice. Records commands.
 class command_copy {
     using address = handle_offset<VkDeviceMemory>::address;
 
@@ -86,7 +87,7 @@ public:
     command_copy(const logical_device& gpu, VkCommandBuffer commands, std::span<const bound_buffer> buffers) noexcept
         : gpu_{&gpu}, commands_{commands}, buffers_{buffers} {}
 
-    /// Records a copy. Leaves bytes that no buffer covers to the next way.
+    /// Records a copy. Leaves bytes that no buffer covers to the next method.
     template <vulkan_memory From, vulkan_memory To>
     [[nodiscard]] copied copy(address from, address to, std::size_t bytes) const noexcept {
         const bound_buffer *const source = over(from, bytes), *const target = over(to, bytes);
