@@ -24,7 +24,8 @@
 //                           A request that only some ranks make, or that fails on only some ranks, is a divergence.
 //     trim                  An arena that grows or shrinks does not compile, because one rank would call its device
 //                           alone. For more memory, all ranks construct another arena.
-//     diagnose              It changes nothing and is not counted.
+//     diagnose              It changes nothing and is not counted. An allocator that keeps freed blocks (block_cache,
+//                           quarantined) frees them in `diagnose`, so that it does not compile.
 //
 // `allocate_at`, `resize`, `reset` and `rollback` exist if the arena has them. Every rank makes these calls, too. A
 // resized block can be used remotely after the next agreement.
@@ -124,6 +125,18 @@ struct symmetric_mark {
     std::uint64_t calls = 0;  ///< The number of calls before the mark. It is equal on all ranks that agree.
 };
 
+namespace detail {
+/// Returns true if an allocator, or one inside it, keeps freed blocks. Its `diagnose` frees them.
+template <class Allocator>
+consteval bool keeps_freed_blocks() {
+    using type = std::remove_cvref_t<Allocator>;
+    if constexpr (requires(type& of) { of.flush(); }) return true;
+    else if constexpr (requires(const type& of) { of.inner(); })
+        return keeps_freed_blocks<decltype(std::declval<const type&>().inner())>();
+    else return false;
+}
+}  // namespace detail
+
 /// An arena that records its calls, and a communicator that compares them. If `Arena` is a reference type, the arena
 /// must outlive this object; otherwise this object owns it. The communicator must outlive this object.
 template <class Arena, class Ranks>
@@ -144,6 +157,10 @@ class symmetric {
         !requires(arena_type& arena) { arena.trim(); },
         "allot: a symmetric arena cannot grow or shrink, because all ranks would have to do so together: use "
         "growth::none<>, and construct another arena on all ranks if one is too small");
+    static_assert(
+        !detail::keeps_freed_blocks<arena_type>(),
+        "allot: block_cache and quarantined free their blocks in diagnose, which one rank may call alone: use "
+        "symmetric over the arena itself");
 
 public:
     using address_model = model;                                                ///< The address model of the arena.

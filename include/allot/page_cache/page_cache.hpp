@@ -171,8 +171,8 @@ public:
         const std::uint32_t index = sequence.index_;
         detail::sequence_record& of = tables_[index];
         const std::uint32_t each = base::tokens_of_page(of.model), first = base::pages_of(of);
-        if (count > no_page - each - of.tokens) return answer::failure(page_refusal::too_long);
-        const std::uint32_t last = (of.tokens + count + each - 1) / each;
+        if (count > no_page - of.tokens) return answer::failure(page_refusal::too_long);
+        const std::uint32_t all = of.tokens + count, last = all / each + (all % each != 0 ? 1 : 0);
         if (last > tables_.most_pages()) return answer::failure(page_refusal::too_long);
         const detail::table_change change{of};
         base::slide_windows(index);
@@ -186,7 +186,7 @@ public:
             base::drop_pages(index, first, last);
             return answer::failure(refused);
         }
-        detail::store_shared(of.tokens, of.tokens + count);
+        detail::store_shared(of.tokens, all);
         return (last - first) * (shape_.first[of.model + 1] - shape_.first[of.model]);
     }
 

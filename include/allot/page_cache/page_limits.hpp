@@ -65,7 +65,7 @@ enum class page_refusal : unsigned char {
     not_a_model,       ///< No group has this model.
     out_of_sequences,  ///< `page_cache_limits::sequences` exist.
     out_of_pages,      ///< Too many pages are in use or pinned.
-    too_long,          ///< The sequence would exceed `page_cache_limits::sequence_pages`.
+    too_long,          ///< The sequence would exceed `page_cache_limits::sequence_pages`, or 2^32 - 1 tokens.
     not_full,          ///< The contents name a page that is not full.
     other_contents,    ///< The page has other contents already, given by a sequence that shares it.
     behind_window,     ///< The sequence would need pages that a window has passed.

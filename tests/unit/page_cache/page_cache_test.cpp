@@ -184,6 +184,20 @@ TEST_CASE("page_cache: limits of sequences and tokens") {
     CHECK_EQ(of.cache.counts(1).free, 0);
 }
 
+TEST_CASE("page_cache: tokens are counted up to 2^32 - 1, in pages of any number of tokens") {
+    constexpr std::uint32_t most = 0xFFFF'FFFF;
+    const allot::page_group groups[] = {{.page_tokens = 3'000'000'000}};
+    owned<> of{{.bytes = 8, .groups = groups, .sequences = 1, .sequence_pages = 2}};
+    const auto one = of.cache.start({});
+    CHECK_EQ(*of.cache.append(one->sequence, 2'000'000'000), 1);
+    CHECK_EQ(*of.cache.append(one->sequence, 1'000'000'000), 0);
+    CHECK_EQ(*of.cache.append(one->sequence, most - 3'000'000'000), 1);
+    CHECK_EQ(of.cache.tokens(one->sequence), most);
+    CHECK_EQ(error_of(of.cache.append(one->sequence, 1)), page_refusal::too_long);
+    CHECK_EQ(of.cache.pages(one->sequence).size(), 2);
+    CHECK_EQ(of.cache.check(), page_cache_fault::none);
+}
+
 TEST_CASE("page_cache: limits that are invalid") {
     constexpr allot::page_group none[] = {{.page_bytes = 0}}, no_tokens[] = {{.page_tokens = 0}},
                                 late[] = {{.model = 1}}, apart[] = {{}, {.model = 1}, {}},
