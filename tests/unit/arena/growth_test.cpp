@@ -323,6 +323,28 @@ TEST_CASE_TEMPLATE("reset: every region of a bump arena is usable again in the s
     CHECK(from.acquired == 4);
 }
 
+TEST_CASE_TEMPLATE("reset: regions that wait for their use are holes with the bytes that one request can get", Strategy,
+                   allot::bump<allot::bump_options{.direction = allot::direction::up, .limit_align = 64}>,
+                   allot::bump<allot::bump_options{.limit_align = 64}>) {
+    allot::arena<allot::host::heap, Strategy, growth::fixed<growth_options{.step = 1000}>> arena;
+    REQUIRE(arena.allocate({.size = 300, .align = 1}));
+    REQUIRE(arena.allocate({.size = 1900, .align = 1}));
+    const auto expect_same = [&] {
+        std::uint64_t largest = 0;
+        arena.for_each_hole([&](void*, std::size_t size) { largest = std::max<std::uint64_t>(largest, size); });
+        CHECK(arena.diagnose({.size = 1}).largest_hole == largest);
+        return static_cast<std::size_t>(largest);
+    };
+    expect_same();
+    arena.reset();
+    const std::size_t largest = expect_same(), held = arena.size();
+    CHECK(largest >= 1900);
+    REQUIRE(arena.allocate({.size = 300, .align = 1}));
+    CHECK(expect_same() == largest);
+    CHECK(arena.allocate({.size = largest, .align = 1}));
+    CHECK(arena.size() == held);
+}
+
 TEST_CASE_TEMPLATE("reset: every region is usable again at the limit in bytes", Strategy, up, down) {
     supply from;
     allot::arena<handles<>, Strategy, growth::fixed<growth_options{.step = 1000, .limit = 4000, .regions = 8}>> arena{

@@ -110,8 +110,8 @@ public:
     void for_each_hole(Function& f) const noexcept {
         walk([&](std::size_t i, auto in_region) { strategy_.for_each_hole(space_.extent(i), in_region); }, f);
         if constexpr (one_by_one)
-            for (std::size_t i = this->next_region(); i != Growth::regions; ++i)
-                if (const region_type spare = space_.regions[i]) f(spare.base, spare.size);
+            for_each_spare(
+                [&](std::size_t i, const Strategy& whole) { whole.for_each_hole(space_.extent(i), in_region(i, f)); });
     }
     /// Calls `f(address, size)` for every block with its usable size.
     template <class Function>
@@ -192,6 +192,11 @@ public:
         if constexpr (grows) {
             if (answer.reason != refusal::none) why_not_grown(wanted, answer);
         }
+        if constexpr (one_by_one)
+            for_each_spare([&](std::size_t, const Strategy& whole) {
+                const std::uint64_t hole = whole.diagnose({1, 1}).largest_hole;
+                if (answer.largest_hole < hole) answer.largest_hole = hole;
+            });
         if constexpr (Behind != 0) answer.largest_hole -= answer.largest_hole < Behind ? answer.largest_hole : Behind;
         return answer;
     }
@@ -242,10 +247,23 @@ private:
     void walk(Extents extents, Function& f) const noexcept {
         for (std::size_t i = 0; i != Growth::regions; ++i) {
             if (!space_.regions[i] || (one_by_one && i != current_region())) continue;
-            extents(i, [&](extent_of<Strategy> where) {
-                const auto held = space_.block_for({where, {}}, i);
-                f(held.address, held.size - Behind);
-            });
+            extents(i, in_region(i, f));
+        }
+    }
+    /// Returns a function of an extent in region `i` that calls `f(address, size)`.
+    template <class Function>
+    [[nodiscard]] auto in_region(std::size_t i, Function& f) const noexcept {
+        return [this, i, &f](extent_of<Strategy> where) {
+            const auto held = space_.block_for({where, {}}, i);
+            f(held.address, held.size - Behind);
+        };
+    }
+    /// Calls `f(i, strategy)` for each region that waits for its use, with a strategy that manages it.
+    template <class Function>
+    void for_each_spare(Function f) const noexcept {
+        for (std::size_t i = this->next_region(); i != Growth::regions; ++i) {
+            Strategy whole{};
+            if (space_.regions[i] && whole.insert(space_.extent(i), {})) f(i, whole);
         }
     }
 
