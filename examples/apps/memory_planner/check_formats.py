@@ -280,6 +280,19 @@ class Mlir(Formats):
         ]:
             with self.subTest(lines=lines):
                 self.assertEqual(self.lives(self.function(*lines)), {"%a": (*expected, 4)})
+        for lines, expected in [  # both regions of scf.while are one loop, and operands of scf.condition are arguments of the second one
+            ([alloc, "scf.while : () -> () {", "%l = memref.load %a[%n] : memref<4xi8>", "scf.condition(%c)", "} do {", other, "scf.yield", "}",
+              other], (0, 7)),
+            ([alloc, "%b = memref.cast %a : memref<4xi8> to memref<?xi8>", "scf.while (%x = %n) : (index) -> memref<?xi8> {",
+              "scf.condition(%c) %b : memref<?xi8>", "} do {", "^bb0(%y: memref<?xi8>):", other, "scf.if %c {", '"t.use"(%y) : (memref<?xi8>) -> ()', "}",
+              "scf.yield %n : index", "}", other], (0, 9)),
+            (["%r = scf.index_switch %n -> memref<4xi8>", "case 2 {", alloc, "scf.yield %a : memref<4xi8>", "}", "default {", "scf.if %c {", "}",
+              "scf.yield %in : memref<8xf32>", "}", other, '"t.use"(%r) : (memref<4xi8>) -> ()', other], (2, 9)),
+            (["%r = memref.alloca_scope -> (memref<4xi8>) {", alloc, "memref.alloca_scope.return %a : memref<4xi8>", "}", other,
+              '"t.use"(%r) : (memref<4xi8>) -> ()'], (1, 5)),
+        ]:
+            with self.subTest(lines=lines):
+                self.assertEqual(self.lives(self.function(*lines)), {"%a": (*expected, 4)})
         returned = self.file("f.mlir", f"func.func @f() -> memref<4xi8> {{\n{alloc}\n{other}\n{other}\nreturn %a : memref<4xi8>\n}}\n")
         self.assertEqual(self.lives(returned), {"%a": (0, 4, 4)})
 

@@ -9,8 +9,9 @@
 //     %0:3 = stream.resource.pack slices({ [0, 3] = %c512, … })         steps, the last one included, and bytes
 //
 // Each line with an operation is a step, counted from 0 in each function. A result of an operation with a buffer among
-// its operands is assumed to be a view of it, except loads and dimensions. A buffer that the function returns lives to
-// its end. Each function, memory space and `pack` is a memory of its own, and is planned separately. Slices have the
+// its operands, or those of the last operation of its regions, is assumed to be a view of it, except loads and
+// dimensions. Both regions of `scf.while` are one loop. A buffer that the function returns lives to its end. Each
+// function, memory space and `pack` is a memory of its own, and is planned separately. Slices have the
 // min_buffer_offset_alignment of the file, or 64.
 //
 // Refused with file and line: sizes that are not constants, a function with several blocks, a buffer that leaves its
@@ -139,7 +140,7 @@ private:
 
     void operation(std::string_view line) {
         if (line.empty() || line[0] == '#' || line[0] == '!') return;  // aliases of attributes and types
-        if (line[0] == '^') return label();
+        if (line[0] == '^') return label(line);
         std::vector<std::string_view> results;
         std::string_view code = line;
         if (line[0] == '%') {
@@ -181,10 +182,17 @@ private:
         check(name, code, operands);
         if (name == "return" || name == "func.return" || name == "util.return")
             returned_.insert(returned_.end(), among_.begin(), among_.end());
-        if (name.ends_with(".yield") || name == "scf.condition") leave();
+        if (is_end(name)) leave();
+        if (name == "scf.condition") passed_ = among_;
+        if (name == "scf.index_switch") closed_results_.assign(results.begin(), results.end());
         if (!is_read(name))
             for (const std::string_view result : results) views_[std::string{result}] = among_;
         ++now_;
+    }
+    /// Returns whether the operands of an operation at the end of a region are results of the operation around it.
+    [[nodiscard]] bool is_end(std::string_view name) const {
+        return name.ends_with(".yield") || name == "scf.condition" ||
+               (name.ends_with(".return") && !regions_.empty() && !regions_.back().is_function);
     }
     static bool is_read(std::string_view name) {
         return name == "memref.load" || name == "memref.dim" || name == "memref.rank" || name == "affine.load" ||
@@ -205,6 +213,7 @@ private:
         function_ = at == std::string_view::npos ? "" : std::string{name_of(code.substr(at + 1))};
         constants_.clear();
         views_.clear();
+        passed_.clear();
         now_ = 0;
     }
     [[nodiscard]] bool in_function() const {
@@ -361,9 +370,11 @@ private:
         ++now_;
     }
 
-    void label() {
+    void label(std::string_view line) {
         if (regions_.empty()) return;
         region& inside = regions_.back();
+        if (inside.operation == "do")  // the arguments are the operands of scf.condition
+            for (const std::string_view argument : values(line)) views_[std::string{argument}] = passed_;
         if ((inside.has_label || now_ != inside.first) && blocks_.line == 0) blocks_ = out_.where;
         inside.has_label = true;
     }
@@ -386,7 +397,9 @@ private:
                                 name.starts_with("omp.");
             fresh.is_function = name.ends_with("func");
             fresh.first = now_;
-            if (name.empty() || name == "else" || name == "do") fresh.results = closed_results_;
+            if (name.empty() || name == "else" || name == "do" || name == "case" || name == "default")
+                fresh.results = closed_results_;
+            if (name == "do") fresh.used = closed_used_;  // both regions of scf.while are one loop
             for (const std::size_t each : among_)
                 if (allocations_[each].depth == regions_.size()) fresh.used.push_back(each);
             regions_.push_back(std::move(fresh));
@@ -400,6 +413,7 @@ private:
         for (const std::size_t each : ended.used) allocations_[each].last = std::max(allocations_[each].last, now_ - 1);
         was_loop_ = ended.is_loop;
         closed_results_ = std::move(ended.results);
+        closed_used_ = std::move(ended.used);
         if (ended.is_function) end_function();
     }
     void end_function() {
@@ -431,7 +445,8 @@ private:
     std::vector<allocation> allocations_;                              // of this function
     std::vector<std::size_t> returned_, among_;                        // among_: operands of this operation
     std::vector<region> regions_;                                      // from the outermost one
-    std::vector<std::string> closed_results_;
+    std::vector<std::string> closed_results_;                          // of the region that was closed last
+    std::vector<std::size_t> closed_used_, passed_;                    // passed_: operands of the last scf.condition
     bool was_loop_ = false;
     place blocks_{};  // a second block of this function
     std::int64_t now_ = 0;
