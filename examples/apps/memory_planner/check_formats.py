@@ -223,6 +223,23 @@ class Xla(Formats):
         told = self.plan(self.file("x.txt", text))[0]
         self.assertEqual([(m["name"], m["peak"]) for m in told["memories"]], [("color 1", 1024), ("temporary", 2052)])
 
+    def test_values_of_several_sizes_at_an_offset(self):
+        text = """BufferAssignment:
+allocation 0: size 64, preallocated-temp:
+ value: <1 long @0> (size=64,offset=0): f32[16]
+ value: <2 short @0> (size=16,offset=0): f32[4]
+ value: <3 other @0> (size=16,offset=32): f32[4]
+BufferLiveRange:
+    long{}:0-5
+    short{}:2-9
+    other{}:%s
+"""
+        self.refused(self.file("x.txt", text % "5-7"), 5,
+                     "the value other{} shares bytes with long{} at another offset, which plans do not support")
+        self.assertEqual(self.plan(self.file("x.txt", text % "6-7"))[0]["peak"], 64)
+        last = text.replace("long{}:0-5", "long{}:3-5") % "1-3"
+        self.refused(self.file("x.txt", last), 3, "the value long{} shares bytes with other{} at another offset, which plans do not support")
+
     def test_what_is_refused(self):
         whole = self.SAMPLE.read_text()
         for old, new, line, reason in [

@@ -175,29 +175,32 @@ private:
             return std::pair{values_[a].allocation, made_.buffers[a].live.from} <
                    std::pair{values_[b].allocation, made_.buffers[b].live.from};
         });
-        std::map<std::uint64_t, std::size_t> live;  // by offset: the one of each group that ends last
+        std::map<std::uint64_t, std::set<std::pair<std::uint64_t, std::size_t>>> live;  // by offset: sizes, and values
         std::multimap<std::int64_t, std::size_t> ends;
         std::size_t allocation = 0;
         for (const std::size_t i : order) {
             const found& mine = values_[i];
             const allot::lifetime now = made_.buffers[i].live;
             if (std::exchange(allocation, mine.allocation) != mine.allocation) live.clear(), ends.clear();
-            for (; !ends.empty() && ends.begin()->first <= now.from; ends.erase(ends.begin()))
-                if (const auto ended = live.find(values_[ends.begin()->second].offset);
-                    ended != live.end() && ended->second == ends.begin()->second)
-                    live.erase(ended);
-            if (mine.size == 0) continue;
-            const auto next = live.lower_bound(mine.offset);
-            if (next != live.end() && next->first != mine.offset && next->first - mine.offset < mine.size)
-                refuse_overlap(mine, values_[next->second]);
-            if (next != live.begin() && mine.offset - std::prev(next)->first < values_[std::prev(next)->second].size)
-                refuse_overlap(mine, values_[std::prev(next)->second]);
-            const auto [same, fresh] = live.emplace(mine.offset, i);
-            if (!fresh) {
-                made_.together.push_back({same->second, i});
-                if (made_.buffers[same->second].live.until < now.until) same->second = i;
+            for (; !ends.empty() && ends.begin()->first <= now.from; ends.erase(ends.begin())) {
+                const std::size_t ended = ends.begin()->second;
+                const auto group = live.find(values_[ended].offset);
+                group->second.erase({values_[ended].size, ended});
+                if (group->second.empty()) live.erase(group);
             }
-            if (same->second == i) ends.emplace(now.until, i);
+            if (mine.size == 0) continue;
+            const auto same = live.lower_bound(mine.offset), next = live.upper_bound(mine.offset);
+            if (next != live.end() && next->first - mine.offset < mine.size)
+                refuse_overlap(mine, values_[next->second.begin()->second]);
+            if (same != live.begin()) {
+                const auto& [offset, group] = *std::prev(same);
+                const auto [size, largest] = *group.rbegin();
+                if (mine.offset - offset < size) refuse_overlap(mine, values_[largest]);
+            }
+            auto& group = live[mine.offset];
+            if (!group.empty()) made_.together.push_back({group.begin()->second, i});
+            group.emplace(mine.size, i);
+            ends.emplace(now.until, i);
         }
     }
     [[noreturn]] void refuse_overlap(const found& one, const found& other) {
