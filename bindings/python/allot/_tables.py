@@ -190,6 +190,11 @@ def _columns_of(buffers: Any) -> _Columns:
 
 
 def _check_names(names: Sequence[str]) -> None:
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError:
+        at = next(at for at, name in enumerate(names) if any("\ud800" <= each <= "\udfff" for each in name))
+        raise ValueError(f"column id, buffer {at}: {names[at]!r} is not valid Unicode") from None
     if len(set(names)) == len(names):
         return
     first: dict[str, int] = {}

@@ -68,6 +68,7 @@ def test_alignment_is_optional():
     (pandas.DataFrame([[1, 0, 1, 2]], columns=["size", "lower", "upper", "size"]), "column size has 2 dimensions"),
     ({"size": [1, 1], "lower": [0, 0], "upper": [1, 1], "id": ["a", "a"]}, "buffers 0 and 1 have the same id: a"),
     ([{"size": 1, "lower": 0, "upper": 1, "id": 1}, (1, 0, 1)], "buffers 0 and 1 have the same id: 1"),
+    ({"size": [1, 1], "lower": [0, 0], "upper": [1, 1], "id": ["a", "\ud800"]}, r"column id, buffer 1: '\\ud800' is not valid Unicode"),
     ([(1, 0, 1), {"size": 1, "lower": 0, "upper": 1, "id": "a"}, {"size": 1, "lower": 0, "upper": 1}],
      "buffer 2 has no id, unlike buffer 1"),
     ([{"size": 1, "lower": 0, "upper": 1}, {"size": 1, "lower": 0, "upper": 1, "id": "a"}],
