@@ -2,8 +2,9 @@
 """Checks a certificate of ./dev plan: check_certificate.py CERTIFICATE [TABLE]
 
 Shares no code with the planner. Verifies the places of the plan, and computes the bound of each section anew. If a section
-does not prove a claim, it tries all lower plans, or all that fit. With the TABLE that was planned, it also verifies that the
-certificate has its buffers: ids, sizes, lifetimes with gaps, alignments, offsets.
+does not prove a claim, the status or a bound, it tries all lower plans, or all that fit. With the TABLE that was planned, it
+also verifies that the certificate has its buffers, with ids, sizes, lifetimes with gaps, alignments and offsets, and no other
+constraints.
 
 Exit status: 0 if each claim is proved; 1 if the certificate is wrong; 3 if the plan is correct and the search for a better one
 is too long.
@@ -15,6 +16,7 @@ import itertools
 import json
 import re
 import sys
+from typing import NamedTuple
 
 
 class Wrong(Exception):
@@ -30,8 +32,18 @@ def meet(one, other):
     return any(a < d and c < b for a, b in one["lives"] for c, d in other["lives"])
 
 
+class Row(NamedTuple):
+    """A buffer of a table, or a window of a gap, which belongs to the buffer `whole`."""
+    name: str
+    size: int
+    lives: list
+    align: int
+    offset: str  # or None
+    whole: str = None
+
+
 def read_table(path):
-    """Yields the id, the size, the lifetimes, the alignment and the offset or None of each buffer and of each window of a gap."""
+    """Yields the buffers of a table, and the windows of their gaps."""
     with open(path, newline="", encoding="utf-8-sig") as file:
         for row in csv.DictReader(file):
             def value(*names, otherwise=None, row=row):
@@ -40,7 +52,7 @@ def read_table(path):
             name, size = value("id", "buffer", "buffer_id"), value("size")
             begin, end = value("lower", "begin", "start"), value("upper", "end")
             require(None not in (name, size, begin, end), f"{path}: a buffer has no id, no size or no lifetime")
-            align, offset = int(value("alignment", otherwise="1")), value("offset")
+            rules = int(value("alignment", otherwise="1")), value("offset")
             now, lives = int(begin), []
             gaps = [re.fullmatch(r"(-?\d+)-(-?\d+)(?:@0:(\d+))?", each) for each in value("gaps", otherwise="").split()]
             require(None not in gaps, f"{path}: {name}: the gaps are not readable")
@@ -48,9 +60,9 @@ def read_table(path):
                 lives.append((now, lower))
                 now = upper
                 if window:
-                    yield name + " (window)", window, [(lower, upper)], align, offset
+                    yield Row(name + " (window)", window, [(lower, upper)], *rules, name)
             lives.append((now, int(end) + after))
-            yield name, int(size), [life for life in lives if life[0] != life[1]], align, offset
+            yield Row(name, int(size), [life for life in lives if life[0] != life[1]], *rules)
 
 
 class TooLong(Exception):
@@ -154,7 +166,15 @@ class Certificate:
     def __init__(self, data):
         require(data.get("certificate") == 1, "this is no certificate of version 1")
         self.status = data["status"]
+        require(self.status in ("optimal", "feasible", "infeasible", "out_of_budget"), f"the status {self.status} is unknown")
         self.memories, self.buffers = data["memories"], data["buffers"]
+        pairs = [pair for key in ("fixed", "together", "apart") for pair in data[key]]
+        ranges = [pair for memory in self.memories for pair in memory["reserved"]]
+        require(all(len(pair) == 2 for pair in pairs + ranges), "a list of pairs has another element")
+        require(all(offset >= 0 and size >= 0 for offset, size in ranges), "reserved bytes have no offset or size")
+        named = [*(i for i, _ in data["fixed"]), *itertools.chain(*data["together"], *data["apart"]),
+                 *itertools.chain(*(memory["section"]["buffers"] for memory in self.memories))]
+        require(all(0 <= i < len(self.buffers) for i in named), "a position is that of no buffer")
         self.fixed = [tuple(pair) for pair in data["fixed"]]
         self.apart = {frozenset(pair) for pair in data["apart"]}
         self.leader = list(range(len(self.buffers)))
@@ -164,7 +184,7 @@ class Certificate:
         for buffer in self.buffers:
             align = buffer["align"]
             require(buffer["size"] >= 0 and align > 0 and align & (align - 1) == 0, f"{buffer['name']}: no size or alignment")
-            require(all(a < b for a, b in buffer["lives"]), f"{buffer['name']}: an empty lifetime")
+            require(buffer["lives"] and all(a < b for a, b in buffer["lives"]), f"{buffer['name']}: an empty lifetime")
             require(0 <= buffer["memory"] < len(self.memories), f"{buffer['name']}: no such memory")
 
     def conflict(self, one, other):
@@ -236,19 +256,34 @@ class Certificate:
             room = memory["capacity"]
             require(not fits or room is None or memory["peak"] <= room, f"{memory['name']}: the peak exceeds the capacity")
             require(bound <= memory["peak"], f"{memory['name']}: the peak is below the bytes of a section")
+            require(memory["bound"] <= memory["peak"], f"{memory['name']}: the bound exceeds the peak")
             sentences.append(f"{memory['name']}: peak {memory['peak']}, section at step {memory['section']['step']}: {bound}")
-        if self.status not in ("optimal", "infeasible"):
-            return [*sentences, f"{self.status}: proved"], True
+        if self.status in ("optimal", "infeasible"):
+            sentence, proved = self.check_status(bounds)
+            sentences.append(sentence)
+            if self.status == "optimal" or not proved:  # a peak that is proved to be the lowest proves each bound
+                return sentences, proved
+        for m, memory in enumerate(self.memories):
+            if memory["bound"] <= bounds[m]:
+                continue
+            found = self.has_plan(m, memory["bound"] - 1)
+            require(not found, f"{memory['name']}: another plan needs fewer bytes than the bound")
+            if found is None:
+                return [*sentences, f"{memory['name']}: the bound is not proved by a section, and the search is too long"], False
+        return sentences if self.status == "infeasible" else [*sentences, f"{self.status}: proved"], True
+
+    def check_status(self, bounds):
+        """Returns a sentence, and whether the status, optimal or infeasible, is proved."""
         optimal = self.status == "optimal"
         rooms = [memory["peak"] - 1 if optimal else memory["capacity"] for memory in self.memories]
         needed = [m for m, room in enumerate(rooms) if room is not None]
         if (all if optimal else any)(bounds[m] > rooms[m] for m in needed):
-            return [*sentences, f"{self.status}: proved"], True
+            return f"{self.status}: proved", True
         found = [bounds[m] <= rooms[m] and self.has_plan(m, rooms[m]) for m in needed]
         require(not (any if optimal else all)(each is True for each in found), f"{self.status}: another plan needs fewer bytes")
         if (all if optimal else any)(each is False for each in found):
-            return [*sentences, f"{self.status}: proved by a search"], True
-        return [*sentences, f"{self.status}: not proved by a section, and the search is too long"], False
+            return f"{self.status}: proved by a search", True
+        return f"{self.status}: not proved by a section, and the search is too long", False
 
     def has_plan(self, m, room):
         """Returns whether a memory has a plan in so many bytes; None if the search is too long."""
@@ -258,25 +293,36 @@ class Certificate:
             return None
 
     def check_table(self, path):
-        given, own, rules = collections.Counter(), collections.Counter(), {}
-        for name, size, lives, align, offset in read_table(path):
-            given.update((name, *life, size) for life in lives)
-            rules[name] = align, offset
-        for buffer in self.buffers:
-            own.update((buffer["name"], *life, buffer["size"]) for life in buffer["lives"])
+        rows = {}
+        given, own = collections.Counter(), collections.Counter(each["name"] for each in self.buffers)
+        for row in read_table(path):
+            given.update((row.name, *life, row.size) for life in row.lives)
+            rows[row.name] = row
+        require(all(own[name] == 1 for name, row in rows.items() if row.whole is None and name in own),
+                f"{path}: the certificate has a buffer twice")
+        own = collections.Counter((each["name"], *life, each["size"]) for each in self.buffers for life in each["lives"])
         require(given == own, f"{path}: has other buffers than the certificate")
         fixed = {self.buffers[i]["name"] for i, _ in self.fixed}
-        for buffer in self.buffers:
-            name, (align, offset) = buffer["name"], rules[buffer["name"]]
-            require(buffer["align"] >= align, f"{path}: {name} has a larger alignment than in the certificate")
-            require(offset is None or buffer["offset"] == int(offset), f"{path}: {name} has another offset than in the certificate")
-            require(offset is not None or name not in fixed, f"{path}: {name} has no required offset")
+        positions = {each["name"]: i for i, each in enumerate(self.buffers)}
+        groups = {}
+        least = min((each["align"] for each in self.buffers), default=1)  # of all buffers, by --align
+        for i, buffer in enumerate(self.buffers):
+            row, name = rows[buffer["name"]], buffer["name"]
+            require(buffer["align"] == max(row.align, least), f"{path}: {name} has another alignment than in the certificate")
+            require(row.offset is None or buffer["offset"] == int(row.offset), f"{path}: {name} has another offset than in the certificate")
+            require(row.offset is not None or name not in fixed, f"{path}: {name} has no required offset")
+            whole = i if row.whole is None else positions[row.whole]
+            require(row.whole is None or self.leader[i] == self.leader[whole], f"{path}: {name} is not at the offset of {row.whole}")
+            other = groups.setdefault(self.leader[i], whole)
+            require(other == whole, f"{path}: {name} and {self.buffers[other]['name']} are not together")
+        require(not self.apart, f"{path}: no buffers of a table are apart")
+        require(len(self.memories) == 1 and not self.memories[0]["reserved"], f"{path}: a table has one memory without reserved bytes")
 
 
 def main(path, table=None):
     try:
         with open(path, encoding="utf-8") as file:
-            certificate = Certificate(json.load(file))
+            certificate = Certificate(json.load(file, parse_float=int, parse_constant=int))  # fails if it has such numbers
         sentences, proved = certificate.check()
         if table:
             certificate.check_table(table)

@@ -165,6 +165,29 @@ class Certificates(unittest.TestCase):
         data["fixed"] = [[0, data["buffers"][0]["offset"]]]
         self.assertIn("no required offset", self.judged(data, table)[1])
 
+    def test_a_table_has_no_other_constraints(self):
+        table = self.folder / "table.csv"
+        table.write_text("id,lower,upper,size,gaps\na,0,9,64,3-5@0:16\nb,9,12,64,\nc,3,5,32,\nd,9,10,8,\n")
+        good = self.made(table, "--capacity", "96")
+        self.assertEqual(self.judged(good, table)[0], 0)
+        window = next(i for i, each in enumerate(good["buffers"]) if each["name"] == "a (window)")
+        for sentence, change in {
+                "a (window) is not at the offset of a": lambda d: d.update(together=[]),
+                "are not together": lambda d: d["together"].append([0, 1]),
+                "no buffers of a table are apart": lambda d: d.update(apart=[[2, 3]]),
+                "without reserved bytes": lambda d: d["memories"][0].update(reserved=[[100, 8]]),
+                "a table has one memory": lambda d: d["memories"].append({**d["memories"][0], "peak": 0, "bound": 0,
+                                                                          "section": {"step": 0, "buffers": []}}),
+                "a has another alignment": lambda d: [d["buffers"][i].update(align=2) for i in (0, window)],
+                "has a buffer twice": lambda d: [d["buffers"].append({**d["buffers"][0], "lives": [[5, 9]]}),
+                                                 d["buffers"][0].update(lives=[[0, 3]])]}.items():
+            with self.subTest(sentence):
+                data = copy.deepcopy(good)
+                change(data)
+                status, text = self.judged(data, table)
+                self.assertEqual(status, 1, text)
+                self.assertIn(sentence, text)
+
     def test_a_wrong_certificate_is_refused(self):
         rows = [(0, 2, 4096), (1, 3, 1024), (2, 4, 4096), (3, 5, 512)]
         table = self.table(rows)
@@ -189,6 +212,12 @@ class Certificates(unittest.TestCase):
             "not at the offset of": lambda b, m, d: d.update(together=[[0, 1]]),
             "no certificate of version 1": lambda b, m, d: d.update(certificate=2),
             "not readable": lambda b, m, d: d.pop("buffers"),
+            "not readable as a certificate: ValueError": lambda b, m, d: m.update(capacity=float("nan")),
+            "the status good is unknown": lambda b, m, d: d.update(status="good"),
+            "a position is that of no buffer": lambda b, m, d: d.update(apart=[[-1, 0]]),
+            "an empty lifetime": lambda b, m, d: b[0].update(lives=[]),
+            "a list of pairs has another element": lambda b, m, d: d.update(apart=[[0]]),
+            "the bound exceeds the peak": lambda b, m, d: m.update(bound=m["peak"] + 1),
         }
         for sentence, change in wrong.items():
             with self.subTest(sentence):
@@ -196,6 +225,8 @@ class Certificates(unittest.TestCase):
                 self.assertEqual(status, 1, text)
                 self.assertIn(sentence, text)
 
+        for bound, status in ((5120, 0), (5121, 1)):  # also of a plan that is not said to be optimal
+            self.assertEqual(changed(lambda b, m, d: [m.update(peak=9999, bound=bound), d.update(status="feasible")])[0], status)  # noqa: B023
         # A claim that the section does not prove is searched.
         status, text = changed(lambda b, m, d: m["section"].update(buffers=[]))
         self.assertEqual(status, 0, text)
@@ -211,7 +242,7 @@ class Certificates(unittest.TestCase):
         ring = [(i, (i + 1) % 5) for i in range(5)]
         apart = [*ring, *((i + 5, j) for i, j in ring), *((j + 5, i) for i, j in ring), *((i + 5, 10) for i in range(5))]
         data = {"certificate": 1, "status": "infeasible", "fixed": [], "together": [], "apart": apart,
-                "memories": [{"name": "m", "capacity": 3, "peak": 4, "reserved": [], "section": {"step": 0, "buffers": [0]}}],
+                "memories": [{"name": "m", "capacity": 3, "peak": 4, "bound": 0, "reserved": [], "section": {"step": 0, "buffers": [0]}}],
                 "buffers": [{"name": f"b{i}", "size": 1, "align": 1, "lives": [[i, i + 1]], "memory": 0, "offset": offset}
                             for i, offset in enumerate([0, 1, 0, 1, 2, 0, 1, 0, 1, 2, 3])]}
         for limit, word in ((120, "too long"), (500, "too long"), (100_000, "proved by a search")):  # 121 pairs
