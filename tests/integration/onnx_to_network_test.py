@@ -164,6 +164,15 @@ class OnnxToNetwork(unittest.TestCase):
              "step 0 Relu 0 -> 1"],
             "--shape=x=scalar")
 
+    def test_damaged_models(self):
+        good = Path(self.save(model([node("Abs", ["x"], ["yy"])], [value("x", 2)], [value("yy", 2)]))).read_bytes()
+        for data in (good[:-1], good + b"\x0c", good.replace(b"yy", b"\xff\xff")):  # cut off, the end of a group, no UTF-8
+            path = self.directory / "damaged.onnx"
+            path.write_bytes(data)
+            status, text, errors = self.run_main(str(path))
+            self.assertEqual((status, text, errors.count("\n")), (1, "", 1), errors)
+            self.assertRegex(errors, "damaged.onnx: (this is not an ONNX file|the model is damaged: .+)")
+
     def test_a_shape_that_onnx_cannot_infer(self):
         nodes = [node("Reshape", ["x", "s"], ["a"]), node("Relu", ["a"], ["y"])]
         inputs = [value("x", 6), value("s", 2, dtype=onnx.TensorProto.INT64)]

@@ -37,14 +37,16 @@ The network file does not contain:
 
 The functions of a model are expanded, so that each step is a primitive operator.
 
-A required size that is unknown or changes in a loop, a string, a sequence, or another operator with a graph inside it is
-an error: one sentence on standard error, exit status 1. Requires Python's onnx module (Debian: python3-onnx).
+A required size that is unknown or changes in a loop, a string, a sequence, another operator with a graph inside it, or a
+damaged model is an error: one sentence on standard error, exit status 1. Requires Python's onnx module (Debian: python3-onnx).
 """
 
 import argparse
+import contextlib
 import math
 import re
 import sys
+import warnings
 from pathlib import Path
 from typing import List, NamedTuple
 
@@ -715,11 +717,28 @@ def name_of(path):
     return one_word(re.sub("^light_(bvlc_)?", "", path.stem))
 
 
-def convert(path, dimensions, shapes):
+@contextlib.contextmanager
+def damage_is_refused():
+    """Turns the errors of a damaged model into one error. They have no common class."""
     try:
-        model = onnx.load(str(path), load_external_data=False)
+        yield
+    except (Refused, OSError):
+        raise
     except DecodeError as error:
         raise Refused("this is not an ONNX file.") from error
+    except Exception as error:
+        raise Refused(f"the model is damaged: {' '.join(str(error).split()) or type(error).__name__}") from error
+
+
+def load(path):
+    """Returns the model of a file. Raises an exception for bytes that are no field of a model."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return onnx.load(str(path), load_external_data=False)
+
+
+def convert(path, dimensions, shapes):
+    model = load(path)
     if not model.HasField("graph"):
         raise Refused("the file contains no graph.")
     return Converter(model, dimensions, shapes).network(name_of(path))
@@ -773,8 +792,9 @@ def main(arguments=None):
     options = parse(arguments)
     for path in options.files:
         try:
-            network = convert(path, dict(options.dim), dict(options.shape))
-            write(network, path, options)
+            with damage_is_refused():
+                network = convert(path, dict(options.dim), dict(options.shape))
+                write(network, path, options)
         except (Refused, OSError) as error:
             print(f"onnx_to_network.py: {path}: {error}", file=sys.stderr)
             return 1
