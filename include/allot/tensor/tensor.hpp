@@ -30,6 +30,7 @@
 #pragma once
 
 #include <allot/tensor/detail/lease.hpp>
+#include <allot/tensor/detail/result_refusals.hpp>
 #include <allot/tensor/detail/tensor_form.hpp>
 
 namespace allot {
@@ -212,15 +213,6 @@ template <class Allocator, class Policies, storage_offset Offset>
             return detail::place_other_tensor(in, offset, detail::split_arguments{extents, type}, align);
         return tensor_in<storage<Allocator, Policies>>{detail::storage_only_lease{in}, in.body()->locate(offset), form};
     }
-}
-
-/// Does not compile: reports that the result of `alloc_storage` was passed instead of the storage in it.
-template <class Value, class Error, storage_offset Offset, class... More>
-tensor_result<int> alloc_tensor(const result<Value, Error>&, Offset, const shape&, dtype, More&&...) noexcept {
-    static_assert(!sizeof(Value),
-                  "allot: alloc_storage returns a result: test it, and pass the storage in it: "
-                  "alloc_tensor(*made, offset, shape, dtype)");
-    return tensor_result<int>::failure({});
 }
 
 /// The request for one tensor in a call of `alloc_tensors`.

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+// result_refusals: calls to which a program passes a result instead of the storage or the tensor in it.
+//
+//     auto made = allot::alloc_tensor(storage, 0, {4, 64}, allot::int32);
+//     auto bits = allot::view(made, allot::uint8, {1024});         // does not compile: one sentence says to pass *made
+//
+// Internal. Without these overloads, a compiler lists all overloads and the constraint that each of them fails.
+//
+// Complexity, memory, thread safety: no call compiles.
+#pragma once
+
+#include <allot/tensor/policies.hpp>
+#include <allot/tensor/shape.hpp>
+
+namespace allot {
+inline namespace v1 {
+namespace detail {
+
+template <class Type>
+inline constexpr bool is_result = false;
+template <class Value, class Error>
+inline constexpr bool is_result<result<Value, Error>> = true;
+
+template <class Type>
+consteval void refuse_a_tensor_in_a_result() {
+    static_assert(
+        !sizeof(Type),
+        "allot: alloc_tensor, view and slice return results: test a result, and pass the tensor in it: *made");
+}
+
+}  // namespace detail
+
+/// Does not compile: the result of `alloc_storage` was passed instead of the storage in it.
+template <class Value, class Error, storage_offset Offset, class... More>
+tensor_result<int> alloc_tensor(const result<Value, Error>&, Offset, const shape&, dtype, More&&...) noexcept {
+    static_assert(!sizeof(Value),
+                  "allot: alloc_storage returns a result: test it, and pass the storage in it: "
+                  "alloc_tensor(*made, offset, shape, dtype)");
+    return tensor_result<int>::failure({});
+}
+/// Does not compile: a result was passed instead of the tensor in it.
+template <class Value, class Error>
+tensor_result<int> view(const result<Value, Error>&, dtype, const shape&, std::int64_t = 0) noexcept {
+    detail::refuse_a_tensor_in_a_result<Value>();
+    return tensor_result<int>::failure({});
+}
+/// Does not compile: a result was passed instead of the tensor in it.
+template <class Value, class Error>
+tensor_result<int> slice(const result<Value, Error>&, const shape&, const shape&) noexcept {
+    detail::refuse_a_tensor_in_a_result<Value>();
+    return tensor_result<int>::failure({});
+}
+/// Does not compile: a result was passed instead of the tensor in it.
+template <class From, class To, class... Methods>
+    requires(detail::is_result<From> || detail::is_result<To>)
+tensor_result<int> copy_tensor(const From&, const To&, Methods&&...) noexcept {
+    detail::refuse_a_tensor_in_a_result<From>();
+    return tensor_result<int>::failure({});
+}
+
+}  // namespace v1
+}  // namespace allot
