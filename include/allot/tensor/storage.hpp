@@ -283,5 +283,14 @@ template <memory_scope Scope, std::int64_t Ordinal = 0, class Policies = storage
     return alloc_storage<Policies>(detail::storage_memory<Scope, Ordinal>(memories), of, type, align);
 }
 
+/// Does not compile: the policies precede the ordinal, which they must follow.
+template <memory_scope Scope, class Policies, class... Entries>
+auto alloc_storage(const scope_map<Entries...>&, layout) noexcept {
+    static_assert(!sizeof(Policies),
+                  "allot: the policies of a storage in a scope follow the ordinal of the device: "
+                  "alloc_storage<Scope, 0, Policies>(memories, layout)");
+    return tensor_result<int>::failure({});
+}
+
 }  // namespace v1
 }  // namespace allot
