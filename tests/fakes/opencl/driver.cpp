@@ -14,7 +14,7 @@ struct _cl_mem {
     unsigned char* bytes = nullptr;
     std::size_t size = 0;  // of a buffer
     cl_mem parent = nullptr;
-    unsigned mapped = 0;
+    std::vector<void*> mapped{};
     cl_mem_flags flags = 0;
     void* host = nullptr;
     cl_image_format format{};
@@ -116,8 +116,9 @@ cl_int for_rows(cl_mem image, const std::size_t* origin, const std::size_t* regi
         copy(image->bytes + (origin[1] + y) * image->pitch + origin[0] * image->pixel, y);
     return CL_SUCCESS;
 }
-bool is_inside(cl_mem buffer, std::size_t offset, std::size_t size) {
-    return offset <= buffer->size && size <= buffer->size - offset;
+/// Whether a command may use a part of a buffer: one without bytes is refused.
+bool is_part(cl_mem buffer, std::size_t offset, std::size_t size) {
+    return size != 0 && offset <= buffer->size && size <= buffer->size - offset;
 }
 
 }  // namespace
@@ -277,7 +278,7 @@ cl_mem clCreateSubBuffer(cl_mem parent, cl_mem_flags, cl_buffer_create_type, con
     if (!is_usable(parent) || parent->kind != _cl_mem::buffer || parent->parent != nullptr)
         return refuse(CL_INVALID_MEM_OBJECT, status);
     if (where.size == 0) return refuse(CL_INVALID_BUFFER_SIZE, status);
-    if (!is_inside(parent, where.origin, where.size)) return refuse(CL_INVALID_VALUE, status);
+    if (!is_part(parent, where.origin, where.size)) return refuse(CL_INVALID_VALUE, status);
     if (!now().rules.any_origin && now().rules.base_align != 0 && where.origin % now().rules.base_align != 0)
         return refuse(CL_MISALIGNED_SUB_BUFFER_OFFSET, status);
     auto fresh = std::make_unique<_cl_mem>();
@@ -337,7 +338,7 @@ cl_int clReleaseMemObject(cl_mem of) {
         return CL_INVALID_MEM_OBJECT;
     }
     if (--of->references != 0) return CL_SUCCESS;
-    if (of->mapped != 0) violation("memory was destroyed while it was mapped");
+    if (!of->mapped.empty()) violation("memory was destroyed while it was mapped");
     for (const auto& each : now().all) {
         if (each->parent == of && each->is_live()) violation("a buffer was destroyed before an object over it");
     }
@@ -360,7 +361,7 @@ cl_int clGetMemObjectInfo(cl_mem of, cl_mem_info what, size_t room, void* to, si
 cl_int clEnqueueReadBuffer(cl_command_queue, cl_mem from, cl_bool, size_t offset, size_t size, void* to, cl_uint,
                            const cl_event*, cl_event*) {
     if (!is_ready(from)) return CL_INVALID_MEM_OBJECT;
-    if (!is_inside(from, offset, size)) return CL_INVALID_VALUE;
+    if (!is_part(from, offset, size)) return CL_INVALID_VALUE;
     ++now().journal.transfers;
     std::memcpy(to, from->bytes + offset, size);
     return CL_SUCCESS;
@@ -368,7 +369,7 @@ cl_int clEnqueueReadBuffer(cl_command_queue, cl_mem from, cl_bool, size_t offset
 cl_int clEnqueueWriteBuffer(cl_command_queue, cl_mem to, cl_bool, size_t offset, size_t size, const void* from, cl_uint,
                             const cl_event*, cl_event*) {
     if (!is_ready(to)) return CL_INVALID_MEM_OBJECT;
-    if (!is_inside(to, offset, size)) return CL_INVALID_VALUE;
+    if (!is_part(to, offset, size)) return CL_INVALID_VALUE;
     ++now().journal.transfers;
     std::memcpy(to->bytes + offset, from, size);
     return CL_SUCCESS;
@@ -376,22 +377,31 @@ cl_int clEnqueueWriteBuffer(cl_command_queue, cl_mem to, cl_bool, size_t offset,
 cl_int clEnqueueCopyBuffer(cl_command_queue, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t size,
                            cl_uint, const cl_event*, cl_event*) {
     if (!is_ready(from) || !is_ready(to)) return CL_INVALID_MEM_OBJECT;
-    if (!is_inside(from, from_offset, size) || !is_inside(to, to_offset, size)) return CL_INVALID_VALUE;
-    std::memmove(to->bytes + to_offset, from->bytes + from_offset, size);
+    if (!is_part(from, from_offset, size) || !is_part(to, to_offset, size)) return CL_INVALID_VALUE;
+    const unsigned char *const source = from->bytes + from_offset, *const target = to->bytes + to_offset;
+    if (source < target + size && target < source + size) {
+        violation("the bytes of a copy overlap");
+        return CL_MEM_COPY_OVERLAP;
+    }
+    std::memcpy(to->bytes + to_offset, source, size);
     return CL_SUCCESS;
 }
 void* clEnqueueMapBuffer(cl_command_queue, cl_mem of, cl_bool, cl_map_flags, size_t offset, size_t size, cl_uint,
                          const cl_event*, cl_event*, cl_int* status) {
-    *status = !is_ready(of) ? CL_INVALID_MEM_OBJECT : !is_inside(of, offset, size) ? CL_INVALID_VALUE : CL_SUCCESS;
+    *status = !is_ready(of) ? CL_INVALID_MEM_OBJECT : !is_part(of, offset, size) ? CL_INVALID_VALUE : CL_SUCCESS;
     if (*status != CL_SUCCESS) return nullptr;
     ++now().journal.maps;
-    ++of->mapped;
-    return of->bytes + offset;
+    of->mapped.push_back(of->bytes + offset);
+    return of->mapped.back();
 }
-cl_int clEnqueueUnmapMemObject(cl_command_queue, cl_mem of, void*, cl_uint, const cl_event*, cl_event*) {
+cl_int clEnqueueUnmapMemObject(cl_command_queue, cl_mem of, void* at, cl_uint, const cl_event*, cl_event*) {
     if (!is_usable(of)) return CL_INVALID_MEM_OBJECT;
-    if (of->mapped == 0) return CL_INVALID_VALUE;
-    --of->mapped;
+    const auto found = std::find(of->mapped.begin(), of->mapped.end(), at);
+    if (found == of->mapped.end()) {
+        violation("a pointer was unmapped that is not mapped");
+        return CL_INVALID_VALUE;
+    }
+    of->mapped.erase(found);
     return CL_SUCCESS;
 }
 cl_int clFinish(cl_command_queue) {
@@ -415,7 +425,7 @@ cl_int clEnqueueWriteImage(cl_command_queue, cl_mem to, cl_bool, const size_t* o
 cl_int clEnqueueCopyBufferToImage(cl_command_queue, cl_mem from, cl_mem to, size_t offset, const size_t* origin,
                                   const size_t* region, cl_uint, const cl_event*, cl_event*) {
     if (!is_ready(from)) return CL_INVALID_MEM_OBJECT;
-    if (!is_inside(from, offset, region[0] * region[1] * to->pixel)) return CL_INVALID_VALUE;
+    if (!is_part(from, offset, region[0] * region[1] * to->pixel)) return CL_INVALID_VALUE;
     return for_rows(to, origin, region, [&](unsigned char* pixels, std::size_t y) {
         const std::size_t row = region[0] * to->pixel;
         std::memcpy(pixels, from->bytes + offset + y * row, row);
@@ -424,7 +434,7 @@ cl_int clEnqueueCopyBufferToImage(cl_command_queue, cl_mem from, cl_mem to, size
 cl_int clEnqueueCopyImageToBuffer(cl_command_queue, cl_mem from, cl_mem to, const size_t* origin, const size_t* region,
                                   size_t offset, cl_uint, const cl_event*, cl_event*) {
     if (!is_ready(to)) return CL_INVALID_MEM_OBJECT;
-    if (!is_inside(to, offset, region[0] * region[1] * from->pixel)) return CL_INVALID_VALUE;
+    if (!is_part(to, offset, region[0] * region[1] * from->pixel)) return CL_INVALID_VALUE;
     return for_rows(from, origin, region, [&](const unsigned char* pixels, std::size_t y) {
         const std::size_t row = region[0] * from->pixel;
         std::memcpy(to->bytes + offset + y * row, pixels, row);

@@ -1,7 +1,7 @@
 // A fake OpenCL driver that is linked in place of the real one: the functions that allot uses for memory, over bytes of
 // the host. It creates 2-D images over buffers, which PoCL and oclgrind do not, and is as strict as the specification
-// allows: pitches in pixels, origins at the base alignment, and buffers that are destroyed with their last reference,
-// even with objects over them.
+// allows: pitches in pixels, origins at the base alignment, copies that do not overlap, and buffers that are destroyed
+// with their last reference, even with objects over them.
 #pragma once
 
 #include <CL/opencl.hpp>

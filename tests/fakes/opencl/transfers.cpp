@@ -112,3 +112,22 @@ TEST_CASE("import_copy: leaves misaligned bytes to the next way") {
     CHECK(refused.error().reason == allot::tensor_refusal::copy_failed);
     CHECK(refused.error().memory.device_error == CL_MEM_OBJECT_ALLOCATION_FAILURE);
 }
+
+TEST_CASE("fake OpenCL driver: refuses copies that overlap, parts without bytes, and pointers that are not mapped") {
+    fake::start();
+    const cl::CommandQueue queue = fake::queue();
+    const cl::Buffer buffer{fake::context(), CL_MEM_READ_WRITE, 256};
+    char byte = 0;
+    CHECK(queue.enqueueCopyBuffer(buffer, buffer, 0, 128, 128) == CL_SUCCESS);
+    CHECK(queue.enqueueCopyBuffer(buffer, buffer, 0, 127, 128) == CL_MEM_COPY_OVERLAP);
+    CHECK(queue.enqueueCopyBuffer(buffer, buffer, 0, 128, 0) == CL_INVALID_VALUE);
+    CHECK(queue.enqueueReadBuffer(buffer, CL_TRUE, 0, 0, &byte) == CL_INVALID_VALUE);
+    CHECK(queue.enqueueWriteBuffer(buffer, CL_TRUE, 256, 0, &byte) == CL_INVALID_VALUE);
+    cl_int status = CL_SUCCESS;
+    void* const mapped = queue.enqueueMapBuffer(buffer, CL_TRUE, CL_MAP_READ, 64, 64, nullptr, nullptr, &status);
+    REQUIRE(status == CL_SUCCESS);
+    CHECK(::clEnqueueUnmapMemObject(queue(), buffer(), &byte, 0, nullptr, nullptr) == CL_INVALID_VALUE);
+    CHECK(::clEnqueueUnmapMemObject(queue(), buffer(), mapped, 0, nullptr, nullptr) == CL_SUCCESS);
+    CHECK(::clEnqueueUnmapMemObject(queue(), buffer(), mapped, 0, nullptr, nullptr) == CL_INVALID_VALUE);
+    CHECK(fake::book().violations.size() == 3);
+}
