@@ -32,8 +32,8 @@
 //
 // Complexity: that of best_fit, a lock, and a copy of the bins for every call that changes state.
 //
-// Memory: about 9 KiB, and one word for every block. With `Offset` = std::uint32_t, for up to 4 GiB: about 3 KiB, and
-// 4 bytes for every block.
+// Memory: about 9 KiB, and one word for every block. With `Offset` = std::uint32_t, for less than 4 GiB: about 3 KiB,
+// and 4 bytes for every block.
 //
 // Thread safety: threads and processes may call concurrently.
 //

@@ -58,7 +58,7 @@ struct page_request {
     std::span<const page_content> contents{};
     /// The model, as in `page_group::model`.
     std::uint32_t model = 0;
-    /// The priority of the pages for the policy of eviction, 0 to 15. A higher one is worth more.
+    /// The priority of the pages for the policy of eviction, 0 to 15. A higher one is worth more; above 15 it is 15.
     std::uint32_t priority = 0;
     /// A hash of all that changes the pages apart from the tokens, such as a user or an adapter of the model.
     page_key salt{};
@@ -155,7 +155,7 @@ public:
         detail::sequence_record& of = tables_[index];
         const detail::table_change change{of};
         detail::store_shared(of.model, request.model);
-        of.priority = request.priority;
+        of.priority = request.priority < 15 ? request.priority : 15;
         of.root = of.key = base::root_of(request.model, request.salt);
         const std::uint32_t tokens = base::start_pages(index, request.contents) * base::tokens_of_page(request.model);
         detail::store_shared(of.tokens, tokens);

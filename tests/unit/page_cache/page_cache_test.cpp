@@ -1,6 +1,7 @@
 // page_cache, one property each: prefixes, windows, page sizes, pins, and every refusal.
 #include "played.hpp"
 
+#include <allot/page_cache/priority_eviction.hpp>
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/page_tree.hpp>
 
@@ -182,6 +183,17 @@ TEST_CASE("page_cache: limits of sequences and tokens") {
     CHECK_EQ(error_of(of.cache.start({})), page_refusal::out_of_sequences);
     CHECK(of.cache.pages(one->sequence, 1).empty());
     CHECK_EQ(of.cache.counts(1).free, 0);
+}
+
+TEST_CASE("page_cache: a priority above 15 is 15") {
+    owned<allot::page_cache<allot::page_pool<64>, allot::priority_eviction<>>> of{{.bytes = 2}};
+    const auto high = std::span{prompt}.first(1), low = std::span{prompt}.subspan(1, 1);
+    of.cached({.contents = high, .priority = 16});
+    of.cached({.contents = low, .priority = 14});
+    const auto one = of.cache.start({});
+    REQUIRE(of.cache.append(one->sequence, 1));
+    CHECK_EQ(of.cache.match({.contents = high}).pages, 1);
+    CHECK_EQ(of.cache.match({.contents = low}).pages, 0);
 }
 
 TEST_CASE("page_cache: tokens are counted up to 2^32 - 1, in pages of any number of tokens") {
