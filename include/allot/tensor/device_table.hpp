@@ -49,6 +49,7 @@
 #include <allot/tensor/detail/table_versions.hpp>
 
 #include <concepts>
+#include <functional>
 #include <memory>
 #include <new>
 #include <span>
@@ -146,10 +147,15 @@ public:
     [[nodiscard]] std::size_t versions() const noexcept { return versions_->count(); }
 
     /// Sets the entries from `first` on. Work that calls `publish` afterwards uses them. Entries with the same value do
-    /// not count as changed. Returns false and changes nothing if the table ends before.
+    /// not count as changed. The values can be entries of this table: `set(1, entries().first(n))` moves them up.
+    /// Returns false and changes nothing if the table ends before.
     [[nodiscard]] bool set(std::size_t first, std::span<const Value> values) noexcept {
         if (first > size() || values.size() > size() - first) return false;
-        for (std::size_t i = 0; i != values.size(); ++i) versions_->set(first + i, values[i]);
+        const bool is_moved_up = std::less<const Value*>{}(values.data(), entries().data() + first);
+        for (std::size_t i = 0; i != values.size(); ++i) {
+            const std::size_t at = is_moved_up ? values.size() - 1 - i : i;  // no value is read after it was replaced
+            versions_->set(first + at, values[at]);
+        }
         return true;
     }
     /// Sets one entry. Returns false if there is no such entry.

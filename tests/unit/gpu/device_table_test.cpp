@@ -85,6 +85,26 @@ TEST_CASE(VENDOR " device table: work that runs late keeps the table that it was
     }
 }
 
+TEST_CASE(VENDOR " device table: entries of the table can be moved up and down in it") {
+    const tests::machine machine;
+    const two_streams streams;
+    vendor::events line;
+    device_arena memory{vendor::device_memory{}, 1 << 16};
+    auto table = *allot::alloc_device_table(memory, line, {.entries = 6});
+    const std::uint32_t numbers[] = {1, 2, 3, 4, 5, 6};
+    REQUIRE(table.set(0, numbers));
+    const auto holds = [&](std::vector<std::uint32_t> expected) {
+        return std::ranges::equal(table.entries(), expected);
+    };
+    REQUIRE(table.set(2, table.entries().first(4)));
+    CHECK(holds({1, 2, 1, 2, 3, 4}));
+    REQUIRE(table.set(0, table.entries().subspan(1)));
+    CHECK(holds({2, 1, 2, 3, 4, 4}));
+    results<std::uint32_t> work;
+    work.launch(streams.first, table.publish(streams.first, stream_copy{streams.first})->address, table.entries());
+    work.check();
+}
+
 TEST_CASE(VENDOR " device table: the addresses of a tensor's rows, in 64 bits") {
     const tests::machine machine;
     const two_streams streams;
