@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // result_refusals: calls to which a program passes a result instead of the storage or the tensor in it.
 //
-//     auto made = allot::alloc_tensor(storage, 0, {4, 64}, allot::int32);
-//     auto bits = allot::view(made, allot::uint8, {1024});         // does not compile: one sentence says to pass *made
+//     call          refused argument                  to pass
+//     alloc_tensor  the result of alloc_storage       *made
+//     view, slice   the result of alloc_tensor        *made
+//     copy_tensor   either result                     *made
 //
 // Internal. Without these overloads, a compiler lists all overloads and the constraint that each of them fails.
 //
