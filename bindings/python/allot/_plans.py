@@ -246,7 +246,8 @@ class MemoriesPlan(_WithoutMoves):
         return self._made.cost
 
     def __repr__(self) -> str:
-        return (f"<MemoriesPlan of {len(self.offsets)} buffers, {self.spilled} bytes spilled: {self.status}, "
+        unplaced = f", {self.unplaced} unplaced" if self.unplaced else ""
+        return (f"<MemoriesPlan of {len(self.offsets)} buffers{unplaced}, {self.spilled} bytes spilled: {self.status}, "
                 f"cost {self.cost}, lower bound {self.bound}>")
 
 

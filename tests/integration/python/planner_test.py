@@ -176,6 +176,7 @@ def test_memories():
     assert made.peaks[0] <= 4200 and made.alignments[0] == 128
     full = allot.plan(ROWS, memories=[(4200,)])
     assert not full.fits and full.unplaced == full.offsets.count(None) == full.memories.count(None) > 0
+    assert f"buffers, {full.unplaced} unplaced, " in repr(full) and "unplaced" not in repr(made)
     only = allot.plan(ROWS, memories=[(None,), (None, 1)], allowed=[1, 2, 1, 2])
     assert only.memories == [0, 1, 0, 1]
     banks = allot.plan(ROWS, memories=[(None,), (None,), (None, 1)], separate=[(0, 1), (1, 2)])
