@@ -79,7 +79,7 @@ consteval memory_traits region_traits(std::size_t align) {
     memory_traits memory;
     if constexpr (!device<Device> || !growth_policy<Growth>) {
         return memory;
-    } else if constexpr (linear_address_model<typename Device::address_model>) {
+    } else if constexpr (linear_address_model<typename Device::address_model> && is_alignment(Device::min_align)) {
         using model = typename Device::address_model;
         memory.host_pointers = Device::host_accessible && std::same_as<model, raw_pointer>;
         memory.grows = Growth::regions > 1;
