@@ -24,10 +24,12 @@ inline constexpr VkDeviceSize atom = 256, page = 1024, resource_align = 64;
 /// Memory types.
 enum : std::uint32_t { local, visible, coherent, lazy, types };
 
+struct resource;
 struct allocation {
     std::uint32_t type = 0;
     VkMemoryAllocateFlags flags = 0;
-    bool is_mapped = false, is_dedicated = false;
+    bool is_mapped = false;
+    const resource* dedicated_to = nullptr;
     std::vector<std::byte> of_device, of_host;
     VkExternalMemoryHandleTypeFlags handles = 0;  // exportable as this, or imported from this
     bool is_imported = false;
@@ -199,7 +201,7 @@ inline VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice, const VkMemoryAllocateI
         const auto& to_one = *reinterpret_cast<const VkMemoryDedicatedAllocateInfo*>(next);
         const resource& what = to_one.image != VK_NULL_HANDLE ? of(to_one.image) : of(to_one.buffer);
         now.check(what.size == wanted->allocationSize, "the size of a dedicated allocation");
-        fresh.is_dedicated = true;
+        fresh.dedicated_to = &what;
     }
     if (!fresh.payload) fresh.of_device.resize(wanted->allocationSize);
     *to = handle_of<VkDeviceMemory>(++now.names);
@@ -262,7 +264,10 @@ inline VkResult bind(resource& what, VkDeviceMemory memory, VkDeviceSize at) {
         in.handles == 0 || (what.handles & in.handles) != 0,
         in.is_imported ? "02985: a resource for the imported handle type" : "02726: a resource for the handle type");
     now.check((what.fits_types >> in.type & 1) != 0, "bound to a supported memory type");
-    now.check(!what.requires_dedicated || in.is_dedicated, "dedicated if required");
+    now.check(!what.requires_dedicated || in.dedicated_to != nullptr, "dedicated if required");
+    now.check(in.dedicated_to == nullptr || (in.dedicated_to == &what && at == 0),
+              "01508: a dedicated allocation is bound to its resource, at its start");
+    now.check(what.bound_to == VK_NULL_HANDLE, "07459: bound once");
     for (const auto& [name, other] : now.resources) {
         if (other.bound_to != memory || other.is_image == what.is_image) continue;
         const VkDeviceSize from = at / page, to = (at + what.size - 1) / page;

@@ -188,7 +188,7 @@ TEST_CASE_FIXTURE(driven, "vulkan unique_resource: a dedicated resource has memo
     CHECK(buffer->host_pointer() == nullptr);
     CHECK(image->host_pointer() != nullptr);
     CHECK(now.memory.at(buffer->address().handle).flags == VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT);
-    CHECK(now.memory.at(buffer->address().handle).is_dedicated);
+    CHECK(now.memory.at(buffer->address().handle).dedicated_to != nullptr);
     CHECK(gpu.allocations() == 2);
 
     auto moved = std::move(*buffer);

@@ -425,6 +425,7 @@ error free_host(void* address) {
 
 error malloc_async(void** address, std::size_t size, stream order) {
     machine& m = here();
+    if (!is_known(order)) return gpu::invalid_handle;
     if (trouble() == gpu::success && m.refusal == gpu::success && size != 0) {
         for (auto& [at, each] : m.all) {
             if (each.held || each.freed_on != order || each.size < size) continue;
@@ -447,6 +448,7 @@ error malloc_async(void** address, std::size_t size, stream order) {
 error free_async(void* address, stream order) {
     machine& m = here();
     if (const error reason = trouble(); reason != gpu::success) return reason;
+    if (!is_known(order)) return gpu::invalid_handle;
     if (address == nullptr) return gpu::success;
     const auto found = m.all.find(number(address));
     if (found == m.all.end() || !found->second.held || found->second.kind != kind::async) {
@@ -472,6 +474,7 @@ error stream_create(stream* fresh) {
 }
 error stream_synchronize(stream order) {
     if (const error reason = trouble(); reason != gpu::success) return reason;
+    if (!is_known(order)) return gpu::invalid_handle;
     run(stream_of(order));
     return here().fault;
 }
@@ -603,6 +606,7 @@ error memcpy(void* to, const void* from, std::size_t size) {
 }
 error memcpy_async(void* to, const void* from, std::size_t size, stream order) {
     if (const error reason = trouble(); reason != gpu::success) return reason;
+    if (!is_known(order)) return gpu::invalid_handle;
     if (here().refusal != gpu::success) return std::exchange(here().refusal, gpu::success);
     if (copy_side(to, size) == nullptr || copy_side(from, size) == nullptr) return gpu::invalid_value;
     stream_of(order).push([to, from, size] {

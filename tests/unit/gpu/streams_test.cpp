@@ -121,3 +121,20 @@ TEST_CASE(VENDOR ": blocks of an arena are reused in the order of its stream") {
     CHECK(gpu::stream_synchronize(streams.first) == gpu::success);
     CHECK(sum == 45);
 }
+
+TEST_CASE(VENDOR ": the fake runtime refuses calls on a stream that was destroyed") {
+    const tests::machine machine;
+    gpu::stream gone{};
+    REQUIRE(gpu::stream_create(&gone) == gpu::success);
+    async_memory device{gone};
+    const auto region = device.acquire({1000, 256});
+    REQUIRE(region);
+    CHECK(gpu::stream_destroy(gone) == gpu::success);  // its work continues
+    int number = 1;
+    CHECK(gpu::memcpy_async(region->base, &number, sizeof number, gone) == gpu::invalid_handle);
+    CHECK(gpu::stream_synchronize(gone) == gpu::invalid_handle);
+    CHECK(device.acquire({1000, 256}).error() == gpu::invalid_handle);
+    device.release(*region);
+    CHECK(fake_gpu::live() == 1);
+    CHECK(fake_gpu::free_device(region->base) == gpu::success);
+}
