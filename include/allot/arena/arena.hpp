@@ -101,7 +101,8 @@ public:
     explicit arena(Device device) noexcept : regions_{std::move(device)} { regions_.acquire_window(); }
 
     /// Acquires a first region of at least `size` bytes. If the device fails, the arena has no region, and `diagnose`
-    /// returns the device's error. A size above the growth's limit, or unsuited to the strategy, acquires nothing.
+    /// returns the device's error. A size above the growth's limit, or unsuited to the strategy, acquires nothing, and
+    /// neither does 0 if the arena grows.
     arena(Device device, std::size_t size) noexcept : regions_{std::move(device)} { regions_.acquire_first(size); }
 
     /// Deduces the strategy and the growth from the last argument (deduction.hpp).

@@ -108,6 +108,14 @@ TEST_CASE_TEMPLATE("growth: no region is acquired before a request needs it", St
     CHECK(arena.trim() == 0);
 }
 
+TEST_CASE_TEMPLATE("growth: a first size of 0 acquires nothing, and no request counts as refused", Strategy, up, down,
+                   allot::best_fit<>) {
+    allot::arena<allot::host::heap, Strategy, growth::geometric<growth_options{.step = 1000}>> arena{{}, 0};
+    CHECK(arena.size() == 0);
+    CHECK(arena.diagnose({10, 1}).reason == refusal::none);
+    CHECK(arena.allocate({10, 1}));
+}
+
 TEST_CASE_TEMPLATE("growth: a region has the policy's size or that of the request", Strategy, up, down,
                    allot::best_fit<>) {
     supply from;

@@ -82,10 +82,11 @@ public:
         else if constexpr (one_region && !in_place) static_cast<void>(acquire({1, Align}));
     }
 
-    /// Acquires a first region of at least `size` bytes, within the limit of the growth. Where
-    /// offsets are addresses, the base has the strategy's extent alignment, so that the usable size does not depend on
-    /// the address.
+    /// Acquires a first region of at least `size` bytes, within the limit of the growth. If the arena grows, acquires
+    /// none for 0 bytes: a refusal would count for every request. Where offsets are addresses, the base has the
+    /// strategy's extent alignment, so that the usable size does not depend on the address.
     void acquire_first(std::size_t size) noexcept {
+        if (grows && size == 0) return;
         constexpr std::size_t align = model::absolute ? extent_align<Strategy>() : 1;
         if (size <= align_down(Growth::limit, Device::granularity))
             static_cast<void>(acquire({size, align < Align ? Align : align}));
