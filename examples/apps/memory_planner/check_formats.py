@@ -887,6 +887,19 @@ step 3 Gemm 3 -> 4
         self.assertNotEqual(*steps)
         self.assertEqual(sorted(steps[0]), sorted(steps[1]))
 
+    def test_the_bound_of_all_orders_counts_shared_bytes_once(self):
+        # y is a part of x, and z of x and of c.
+        text = ("network s\ntensor 0 12 u8 12 x\ntensor 1 8 u8 8 y\ntensor 2 4 u8 4 z\ntensor 3 12 u8 12 c\ninput 0\noutput 0\noutput 1\n"
+                "output 3\nstep 0 Slice 0 -> 1 from 0\nstep 1 Slice 0 -> 2 from 8\nstep 2 Concat 2 1 -> 3\n")
+        path = self.file("s.network", text)
+        self.assertEqual(json.loads(self.run_it("--json", "--order", path).stdout)["order_bound"], 12 + 8 + 4 + 12)
+        told = json.loads(self.run_it("--json", "--order", "--in-place", path).stdout)
+        self.assertEqual(told["order_bound"], 12)
+        self.assertLessEqual(told["peak"], 24)
+        part = self.file("t.network", text.split("tensor 2")[0] + "input 0\noutput 0\noutput 1\nstep 0 Slice 0 -> 1 from 0\n")
+        told = json.loads(self.run_it("--json", "--order", "--in-place", part).stdout)
+        self.assertEqual((told["peak"], told["order_bound"]), (12, 12))
+
     # b is live beside the large tensor only because step 3 reads it again. Step 0 reads and writes 510 of 2,795 bytes.
     TWICE = """network twice
 tensor 0 10 u8 10 x

@@ -10,6 +10,7 @@
 #include "network_graph.hpp"
 #include "network_input.hpp"
 #include "options.hpp"
+#include "order_limit.hpp"
 #include "step_order.hpp"
 
 #include <allot/plan/order_operators.hpp>
@@ -109,7 +110,7 @@ struct transformed_network {
         } else if (chosen.order) {
             replace([&](const allot::operator_graph& graph) {
                 const allot::operator_order best = allot::order_operators(graph);
-                if (!chosen.recompute) order_bound = best.bound;
+                if (!chosen.recompute) order_bound = order_limit(graph, best);
                 return in_order(graph, best.order);
             });
         }

@@ -21,7 +21,8 @@
 // the operators that read the newest tensors, and a search that keeps some of the best states.
 //
 // An output that may overwrite an input, or is a view, needs no bytes of its own if the input ends there. The aliases
-// of the graph state this. The peak is that of the live bytes. The peak of a plan can be higher.
+// of the graph state this. The peak is that of the live bytes. A view of a part and its tensor count in full while both
+// are live. The peak of a plan can be higher, and lower if such a view has no bytes of its own.
 //
 // When to use: operators may run in any order that their tensors permit.
 // When not to use: their order is part of the program, for example because of side effects.

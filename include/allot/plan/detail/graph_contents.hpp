@@ -21,6 +21,13 @@ namespace detail {
 /// The origin of each byte of each tensor.
 class graph_contents {
 public:
+    /// Bytes of a tensor that were first written to its origin.
+    struct run {
+        std::uint64_t at = 0, size = 0;  // in the tensor
+        std::uint32_t origin = 0;        // tensor that the bytes were first written to
+        std::uint64_t from = 0;          // in the origin
+    };
+
     explicit graph_contents(const operator_graph& graph) : runs_(graph.tensors.size()) {
         const std::vector<defined_bytes> defined = defined_by_views(graph);  // sorted by tensor
         std::vector<std::size_t> first(graph.tensors.size() + 1);            // by tensor: of the views that define it
@@ -36,6 +43,8 @@ public:
                 if (runs_[tensor].empty()) define(tensor, graph.tensors[tensor].size, views(tensor));
     }
 
+    /// Returns the bytes of a tensor in their order.
+    [[nodiscard]] std::span<const run> runs(std::uint32_t tensor) const noexcept { return runs_[tensor]; }
     /// Returns whether `size` bytes of `a` from `at_a` on are those of `b` from `at_b` on.
     [[nodiscard]] bool are_equal(std::uint32_t a, std::uint64_t at_a, std::uint32_t b, std::uint64_t at_b,
                                  std::uint64_t size) const noexcept {
@@ -55,12 +64,6 @@ public:
     }
 
 private:
-    struct run {
-        std::uint64_t at = 0, size = 0;  // in the tensor
-        std::uint32_t origin = 0;        // tensor that the bytes were first written to
-        std::uint64_t from = 0;          // in the origin
-    };
-
     [[nodiscard]] std::size_t find(std::uint32_t tensor, std::uint64_t at) const noexcept {
         const auto after = std::ranges::upper_bound(runs_[tensor], at, {}, &run::at);
         return static_cast<std::size_t>(after - runs_[tensor].begin()) - 1;
