@@ -160,6 +160,8 @@ struct deferred_options {
     /// The part of the allocated bytes that may wait in addition while memory is ample, as a divisor: 4 is a quarter.
     /// Only as many bytes may wait as are free beyond three quarters of the allocated bytes: none in an extent whose
     /// free part is below three sevenths. A larger number uses less of the free memory and takes more time. 0: none.
+    /// Unless it is 0, blocks may also wait up to five quarters of a peak that has passed, if the extents have one and
+    /// a half times its bytes.
     std::size_t spare = is_microcontroller ? 0 : 4;
     /// Advanced. The number of waiting blocks that a request joins before it fails. With a bound, a request takes a
     /// bounded time, and can fail although the free bytes would suffice if all of them were joined.

@@ -208,9 +208,9 @@ TEST_CASE("deferred: blocks wait while memory is ample, and join as it fills") {
 }
 
 TEST_CASE("deferred: blocks that were freed since the peak wait, and more blocks join") {
-    const auto after = [](auto strategy, std::size_t others) {
+    const auto after = [](auto strategy, std::size_t others, std::size_t size) {
         alignas(16) static std::byte many_bytes[512 * 1024];
-        const allot::extent_of<in_band> all{reinterpret_cast<std::uintptr_t>(many_bytes), sizeof many_bytes};
+        const allot::extent_of<in_band> all{reinterpret_cast<std::uintptr_t>(many_bytes), size};
         REQUIRE(strategy.insert(all));
         allot::allocation_of<in_band> first[500]{}, second[500]{};
         for (auto& block : first) block = strategy.allocate({100, 8});
@@ -226,9 +226,128 @@ TEST_CASE("deferred: blocks that were freed since the peak wait, and more blocks
         });
         return waiting / (large + sizeof large);
     };
-    CHECK(after(allot::deferred<in_band>{}, 0) >= 500);  // as many as at the peak
-    CHECK(after(allot::deferred<in_band, allot::deferred_options{.share = 0}>{}, 500) >= 700);
-    CHECK(after(allot::deferred<in_band>{}, 500) < 650);  // the peak, a quarter of it, and a few
+    constexpr std::size_t ample = 512 * 1024, tight = 70 * 1024;
+    CHECK(after(allot::deferred<in_band>{}, 0, ample) >= 500);  // as many as at the peak
+    CHECK(after(allot::deferred<in_band>{}, 0, tight) >= 500);
+    CHECK(after(allot::deferred<in_band, allot::deferred_options{.share = 0}>{}, 500, ample) >= 700);
+    CHECK(after(allot::deferred<in_band>{}, 500, tight) < 600);  // the peak, a tenth of it, and a few
+}
+
+namespace {
+
+alignas(16) std::byte bytes_after_peak[512 * 1024];
+constexpr std::size_t ample_after_peak = sizeof bytes_after_peak, tight_after_peak = 72 * 1024;
+
+/// Allocates and frees 64,000 bytes. Returns the last block.
+template <class Strategy>
+auto use_and_free(Strategy& strategy) {
+    allot::allocation_of<in_band> blocks[64]{};
+    for (auto& block : blocks) block = strategy.allocate({1000, 8});
+    for (const auto& block : blocks) strategy.deallocate(block);
+    return blocks[63];
+}
+/// Inserts `size` bytes. 64,000 bytes were in use and are free.
+template <class Strategy>
+void pass_peak(Strategy& strategy, std::size_t size) {
+    REQUIRE(strategy.insert({reinterpret_cast<std::uintptr_t>(bytes_after_peak), size}));
+    use_and_free(strategy);
+}
+/// Returns whether two freed blocks of `size` bytes become one hole.
+template <class Strategy>
+bool joins_two(Strategy& strategy, std::size_t size) {
+    const auto first = strategy.allocate({size, 8}), second = strategy.allocate({size, 8}),
+               above = strategy.allocate({size, 8});
+    REQUIRE(above);
+    strategy.deallocate(first);
+    strategy.deallocate(second);
+    return strategy.allocate({2 * size, 8}).where.offset == first.where.offset;
+}
+
+}  // namespace
+
+TEST_CASE("deferred: large blocks wait after a peak while memory is ample for it") {
+    allot::deferred<in_band> before, after, tight, huge;
+    allot::deferred<in_band, allot::deferred_options{.spare = 0}> never;
+    REQUIRE(before.insert({reinterpret_cast<std::uintptr_t>(bytes_after_peak), ample_after_peak}));
+    CHECK(joins_two(before, 2000));
+    pass_peak(after, ample_after_peak);
+    CHECK_FALSE(joins_two(after, 2000));
+    pass_peak(tight, tight_after_peak);
+    CHECK(joins_two(tight, 2000));
+    pass_peak(huge, ample_after_peak);
+    CHECK(joins_two(huge, 100'000));  // more than five quarters of the peak
+    pass_peak(never, ample_after_peak);
+    CHECK(joins_two(never, 2000));
+}
+
+TEST_CASE("deferred: a waiting large block serves requests of up to a quarter less") {
+    allot::deferred<in_band> strategy;
+    pass_peak(strategy, ample_after_peak);
+    const auto block = strategy.allocate({2000, 8}), above = strategy.allocate({2000, 8});
+    for (const std::size_t size : {2000U, 1990U, 1800U}) {
+        strategy.deallocate(block);
+        CHECK(strategy.allocate({size, 8}).where.offset == block.where.offset);
+        CHECK(strategy.capacity(block) >= 2000);
+    }
+    strategy.deallocate(block);
+    for (const std::size_t size : {2048U, 1400U})
+        CHECK(strategy.allocate({size, 8}).where.offset != block.where.offset);
+    CHECK(strategy.allocate({1990, 4096}).where.offset % 4096 == 0);
+    CHECK(strategy.resize(above, 1000));
+    CHECK(strategy.allocate({2000, 8}).where.offset == block.where.offset);
+}
+
+TEST_CASE("deferred: blocks beside a hole wait after a peak while memory is ample for it") {
+    const auto waits = [](std::size_t size) {
+        allot::deferred<in_band> strategy;
+        pass_peak(strategy, size);
+        const auto hole = strategy.allocate({30'000, 8}), block = strategy.allocate({400, 8}),
+                   above = strategy.allocate({400, 8});
+        REQUIRE(above);
+        strategy.deallocate(hole);
+        strategy.deallocate(block);
+        return strategy.allocate({30'400, 8}).where.offset != hole.where.offset;
+    };
+    CHECK(waits(ample_after_peak));
+    CHECK_FALSE(waits(tight_after_peak));
+}
+
+TEST_CASE("deferred: resize joins a waiting large block") {
+    allot::deferred<in_band> strategy;
+    pass_peak(strategy, ample_after_peak);
+    const auto first = strategy.allocate({2000, 8}), second = strategy.allocate({3000, 8}),
+               above = strategy.allocate({2000, 8});
+    REQUIRE(above);
+    strategy.deallocate(second);
+    CHECK(strategy.resize(first, 4800));
+    CHECK_FALSE(strategy.resize({{first.where.offset, 4800}, {}}, 6000));
+}
+
+TEST_CASE("deferred: waiting large blocks join as memory fills") {
+    allot::deferred<in_band> strategy;
+    pass_peak(strategy, ample_after_peak);
+    const auto highest = use_and_free(strategy).where.offset;
+    CHECK(strategy.allocate({100, 8}).where.offset > highest);
+    bool reused = false;
+    for (int i = 0; i != 3000; ++i) {  // 300,000 bytes: the free bytes suffice without a join
+        const auto given = strategy.allocate({100, 8});
+        REQUIRE(given);
+        reused = reused || given.where.offset < highest;
+    }
+    CHECK(reused);
+
+    allot::deferred<in_band> full;
+    pass_peak(full, ample_after_peak);
+    use_and_free(full);
+    CHECK(full.allocate({ample_after_peak - 3 * sizeof(std::size_t), 8}));
+
+    allot::deferred<in_band, allot::deferred_options{.joins = 1}> bounded;
+    pass_peak(bounded, ample_after_peak);
+    use_and_free(bounded);
+    int requests = 0;
+    while (requests != 1000 && !bounded.allocate({ample_after_peak - 3 * sizeof(std::size_t), 8})) ++requests;
+    CHECK(requests > 0);
+    CHECK(requests < 1000);
 }
 
 TEST_CASE("deferred: a request joins no more blocks than permitted") {

@@ -41,6 +41,7 @@
 #define ALLOT_UNREACHABLE() __builtin_unreachable()
 #define ALLOT_TRAP() __builtin_trap()
 #define ALLOT_ASSUME_ALIGNED(pointer, align) __builtin_assume_aligned(pointer, align)
+#define ALLOT_PREFETCH(pointer) __builtin_prefetch(pointer, 1)
 #define ALLOT_FRAME_ADDRESS() __builtin_frame_address(0)
 #define ALLOT_THREAD_POINTER() __builtin_thread_pointer()  // Linux
 // For libraries without std::atomic_ref. MSVC has it.
@@ -75,7 +76,9 @@
 #define ALLOT_FRAME_ADDRESS() _AddressOfReturnAddress()
 #if defined(_M_ARM64)
 #define ALLOT_PAUSE() __yield()
+#define ALLOT_PREFETCH(pointer) __prefetch(pointer)
 #else
+#define ALLOT_PREFETCH(pointer) _mm_prefetch(reinterpret_cast<const char*>(pointer), _MM_HINT_T0)
 #define ALLOT_PAUSE() _mm_pause()
 #endif
 

@@ -17,6 +17,7 @@
 #include <allot/strategy/detail/waiting_blocks.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace allot {
@@ -68,6 +69,18 @@ protected:
     using amounts = waiting_amounts<offset_type, last, Options.share, Options.spare>;
     using credit_type = typename amounts::credit_type;
 
+    // Blocks that are too large for these lists wait while memory is ample after a peak. Each eighth of a power of two
+    // has a list of them.
+    static constexpr std::size_t longest = 4095;
+    static constexpr bool keeps_large = amounts::has_spare && last >= 15 && last < longest;
+    /// Returns the list of a block of so many granules.
+    [[nodiscard]] static constexpr std::size_t list_of(std::size_t length) noexcept {
+        if (length <= last) return length;
+        const auto octave = static_cast<std::size_t>(std::bit_width(length));
+        return last + 1 + (octave - std::bit_width(last + 1)) * 8 + (length >> (octave - 4)) % 8;
+    }
+    static constexpr std::size_t last_list = keeps_large ? list_of(longest) : last;
+
     deferred_blocks() noexcept = default;
     deferred_blocks(deferred_blocks&& other) noexcept
         : strategy_{std::move(other.strategy_)},
@@ -106,6 +119,12 @@ protected:
         waiting_.recent[list] = freed;
         if (!amounts_.add(list)) join_surplus();
     }
+    /// Removes the first block of a list, and loads the next one into the cache: often, the memory of a block that
+    /// waits was last accessed long ago.
+    ALLOT_INLINE void pop(offset_type& list, offset_type first) const noexcept {
+        list = blocks::next(strategy_, first);
+        blocks::prefetch(strategy_, list);
+    }
     /// Returns a block that was removed from its list as allocated.
     ALLOT_INLINE allocation_type use(offset_type block, offset_type size, std::size_t list) noexcept {
         blocks::clear_waiting(strategy_, block);
@@ -115,7 +134,7 @@ protected:
     /// Allocates a small block without the list of recently freed blocks, which is empty.
     ALLOT_NOINLINE allocation_type refill(offset_type size, std::size_t list) noexcept {
         if (const offset_type first = waiting_.old[list]; first != none) {
-            waiting_.recent[list] = blocks::next(strategy_, first);
+            pop(waiting_.recent[list], first);
             waiting_.old[list] = none;
             return use(first, size, list);
         }
@@ -152,6 +171,61 @@ protected:
         amounts_.add_new(static_cast<offset_type>(cut_.size / granule));
         return counted(given);
     }
+    /// Allocates a block that is too large for the lists of one size: a waiting one, or a block of the strategy.
+    ALLOT_NOINLINE allocation_type allocate_large(offset_type size, offset_type align) noexcept {
+        if constexpr (keeps_large) {
+            if (amounts_.large() != 0) return allocate_from_lists(size, align);
+            amounts_.note_peak_of_large();
+        }
+        return allocate_joined(size, align);
+    }
+    /// Does the same while large blocks wait.
+    ALLOT_NOINLINE allocation_type allocate_from_lists(offset_type size, offset_type align) noexcept {
+        const std::size_t length = list_for(size);
+        if (length > last && length <= longest && blocks::is_any_alignment(align)) {
+            const std::size_t list = list_of(length);
+            if (const offset_type first = first_of(list); first != none && record{strategy_, first}.length() >= length)
+                return use_large(first, size, list);
+            // All blocks of the next list are long enough.
+            if (list != last_list)
+                if (const offset_type first = first_of(list + 1); first != none)
+                    return use_large(first, size, list + 1);
+        }
+        amounts_.note_peak_of_large();
+        if (amounts_.large() > amounts_.below_passed_peak()) join_old(amounts::all, most_for_request);
+        return allocate_joined(size, align);
+    }
+    /// Returns the first block of a list, or `none`. Old blocks become recent if no other ones are.
+    [[nodiscard]] offset_type first_of(std::size_t list) noexcept {
+        if (waiting_.recent[list] == none) std::swap(waiting_.recent[list], waiting_.old[list]);
+        return waiting_.recent[list];
+    }
+    /// Returns the first block of a list of large ones as allocated.
+    allocation_type use_large(offset_type first, offset_type size, std::size_t list) noexcept {
+        const std::size_t length = length_of(first);
+        pop(waiting_.recent[list], first);
+        amounts_.remove_large(length);
+        return use(first, size, length);
+    }
+    /// Frees a block that is large or beside a hole. It waits while memory is ample after a peak.
+    ALLOT_NOINLINE void deallocate_unlisted(offset_type freed) noexcept {
+        if constexpr (keeps_large)
+            if (amounts_.is_below_passed_peak()) return add_waiting_or_join(freed);
+        deallocate_joined(freed);
+    }
+    /// Adds any block to a list. Frees it in the strategy if too many wait.
+    ALLOT_NOINLINE void add_waiting_or_join(offset_type freed) noexcept {
+        const record of{strategy_, freed};
+        const std::size_t length = of.length();
+        if (length > longest || amounts_.waits() + length > amounts_.below_passed_peak())
+            return deallocate_joined(freed);
+        offset_type& list = waiting_.recent[list_of(length)];
+        of.set_waiting(strategy_);
+        blocks::set_next(strategy_, freed, list);
+        list = freed;
+        if (length > last) amounts_.add_large(length);
+        if (!amounts_.add(length)) join_surplus();
+    }
     ALLOT_NOINLINE allocation_type allocate_joined(offset_type size, offset_type align) noexcept {
         const allocation_type given = strategy_.allocate({size, align});
         if (!given) [[unlikely]]
@@ -177,8 +251,11 @@ protected:
     /// Joins the first block of a list. Precondition: the list is not empty.
     void join_first(offset_type& first, std::size_t list) const noexcept {
         const offset_type taken = first;
-        first = blocks::next(strategy_, taken);
-        amounts_.remove(list);
+        pop(first, taken);
+        const std::size_t length = keeps_large ? length_of(taken) : list;
+        amounts_.remove(length);
+        if constexpr (keeps_large)
+            if (list > last) amounts_.remove_large(length);
         deallocate_joined(taken);
     }
     /// Joins old blocks if more wait than deallocations keep.
@@ -196,13 +273,13 @@ protected:
                 join_first(waiting_.old[next_], next_);
             }
             waiting_.old[next_] = std::exchange(waiting_.recent[next_], none);
-            next_ = next_ == last ? first_list : next_ + 1;
+            next_ = next_ >= (amounts_.large() == 0 ? last : last_list) ? first_list : next_ + 1;
         }
     }
     /// Joins one waiting block. Its lists are searched up to 32 blocks deep, or `joins`. If it is deeper, blocks before
     /// it are joined as well, so that no call visits them again. Returns false if it is not reached within the bound.
     bool join(offset_type block) noexcept {
-        const std::size_t list = record{strategy_, block}.length();
+        const std::size_t list = list_of(length_of(block));
         offset_type* const both[] = {&waiting_.recent[list], &waiting_.old[list]};
         for (offset_type* const first : both) {
             offset_type before = none, each = *first;
@@ -231,14 +308,14 @@ protected:
         return true;
     }
     ALLOT_NOINLINE void join_all() const noexcept {
-        for (std::size_t list = first_list; list <= last; ++list)
+        for (std::size_t list = first_list; list <= last_list; ++list)
             for (offset_type* const first : {&waiting_.recent[list], &waiting_.old[list]})
                 while (*first != none) join_first(*first, list);
     }
 
     // Mutable, because joining waiting blocks, which are free already, changes no result of a const function.
     mutable Strategy strategy_;
-    mutable waiting_lists<offset_type, last> waiting_;
+    mutable waiting_lists<offset_type, last_list> waiting_;
     mutable amounts amounts_;
     std::size_t next_ = first_list;  // the list that `join_old` visits next
     extent_type cut_{};              // the block below those that were cut last, and their bytes

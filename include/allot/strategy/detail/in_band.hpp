@@ -180,6 +180,11 @@ public:
         return (read(above) & in_use) != 0 ? none : above;
     }
 
+    /// Loads the first words of a node into the cache, for a later access. `none` is permitted.
+    ALLOT_INLINE void prefetch(node of) const noexcept {
+        if constexpr (std::same_as<Memory, addressed_memory>) ALLOT_PREFETCH(memory_.at(of));
+    }
+
     // The first word of a node, for callers that read it once.
     [[nodiscard]] ALLOT_INLINE Offset record(node of) const noexcept { return read(of); }
     [[nodiscard]] static constexpr Offset size_in(Offset record) noexcept { return record & ~flags; }

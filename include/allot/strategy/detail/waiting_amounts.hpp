@@ -15,11 +15,19 @@
 // While the room is ample, a part of it is spare, and as many more blocks may wait. Joins would only keep memory free
 // that no request needs. As the room fills, the spare part shrinks to nothing.
 //
-// Complexity: O(1). Memory: six words, five without a spare part. Thread safety: not synchronized.
+//     room  │ in use ……… │ may wait …………………………… │ beyond │
+//                   peak of all blocks in use ─┘    └ five quarters of it
+//
+// The peak of all blocks counts once less than half of it is in use, in a room of at least one and a half times the
+// peak. Then as many blocks may wait as are below five quarters of it, up to the granules beyond. This part is used
+// instead of the spare one if it is larger.
+//
+// Complexity: O(1). Memory: nine words, five without a spare part. Thread safety: not synchronized.
 #pragma once
 
 #include <allot/core/detail/compiler.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <limits>
 #include <type_traits>
@@ -36,10 +44,10 @@ class waiting_amounts {
     static constexpr Offset least = 32;                                   // granules that may wait in any case
     static constexpr Offset decay = 128;                                  // a request lowers the peak by this part
     static constexpr std::size_t most_share = Share < 4 ? 1 : Share / 4;  // of the blocks that deallocations keep
-    static constexpr bool has_spare = Share != 0 && Spare != 0;
     struct no_room {};
 
 public:
+    static constexpr bool has_spare = Share != 0 && Spare != 0;
     using credit_type = std::make_signed_t<Offset>;
     static constexpr credit_type all = std::numeric_limits<credit_type>::max();
 
@@ -76,22 +84,45 @@ public:
         small_ = less(small_, small_part(length));
     }
 
+    /// Counts a waiting block of more than `Last` granules, after `add` or before `remove`.
+    void add_large(std::size_t length) noexcept { ample_.large = static_cast<Offset>(ample_.large + length); }
+    void remove_large(std::size_t length) noexcept { ample_.large = static_cast<Offset>(ample_.large - length); }
+    /// Returns the granules of these blocks.
+    [[nodiscard]] Offset large() const noexcept {
+        if constexpr (has_spare) return ample_.large;
+        else return 0;
+    }
+    /// Returns true if fewer granules are allocated or wait than may after a peak of all blocks that has passed.
+    [[nodiscard]] ALLOT_INLINE bool is_below_passed_peak() const noexcept {
+        if constexpr (has_spare) return taken_ < ample_.most;
+        else return false;
+    }
+    /// Returns the granules that may wait for this reason. None in a room that is not ample for the peak.
+    [[nodiscard]] Offset below_passed_peak() const noexcept {
+        return std::min(less(ample_.room, ample_.most), less(ample_.most, in_use()));
+    }
+    /// Notes the blocks in use if they can be at a new peak, or below half of it for the first time.
+    void note_peak_of_large() noexcept {
+        if (taken_ > ample_.peak || (ample_.most < ample_.peak && taken_ < ample_.peak / 2)) note_peak();
+    }
+
     /// Counts the bytes of an extent before and after a change. An extent that is not inserted has none.
     void count_room([[maybe_unused]] Offset before, [[maybe_unused]] Offset after) noexcept {
-        if constexpr (has_spare) room_ = static_cast<Offset>(less(room_, before) + after);
+        if constexpr (has_spare) ample_.room = static_cast<Offset>(less(ample_.room, before) + after);
     }
 
     /// Computes the credit again for the blocks that are in use now.
     void renew() noexcept {
         if constexpr (Share == 0) return renew_to(unbounded);
-        const Offset used = less(small_, waits());
+        note_peak();
+        const Offset used = small_in_use();
         if (used > peak_) peak_ = used;
         renew_to(static_cast<Offset>(taken_ / most_share + least + (peak_ - used) + spare()));
     }
     /// Does the same for a request that takes new bytes. Lowers the peak.
     void renew_for_request() noexcept {
         renew();
-        if constexpr (Share != 0) peak_ = static_cast<Offset>(peak_ - (peak_ - less(small_, waits())) / decay);
+        if constexpr (Share != 0) peak_ = static_cast<Offset>(peak_ - (peak_ - small_in_use()) / decay);
     }
     /// Returns the credit below which a request joins blocks.
     [[nodiscard]] credit_type request_keeps() const noexcept {
@@ -104,10 +135,20 @@ public:
     }
 
 private:
+    void note_peak() noexcept {
+        if constexpr (has_spare) {
+            const Offset used = in_use();
+            if (used > ample_.peak) ample_.peak = used;
+            else if (used < ample_.peak / 2 && ample_.room / 3 >= ample_.peak / 2)
+                ample_.most = static_cast<Offset>(ample_.peak + ample_.peak / 4);
+        }
+    }
     // Without a branch, which would depend on sizes that a processor does not predict.
     [[nodiscard]] ALLOT_INLINE static constexpr Offset small_part(std::size_t length) noexcept {
         return static_cast<Offset>(length & (std::size_t{0} - static_cast<std::size_t>(length <= Last)));
     }
+    [[nodiscard]] Offset in_use() const noexcept { return less(taken_, waits()); }
+    [[nodiscard]] Offset small_in_use() const noexcept { return less(small_, static_cast<Offset>(waits() - large())); }
     [[nodiscard]] static constexpr Offset less(Offset from, Offset by) noexcept {
         return from < by ? Offset{0} : static_cast<Offset>(from - by);
     }
@@ -115,9 +156,9 @@ private:
     [[nodiscard]] Offset spare() const noexcept {
         if constexpr (!has_spare) return 0;
         else {
-            const Offset beyond = less(room_, static_cast<Offset>(taken_ + taken_ * 3 / 4));
-            const auto most = static_cast<Offset>(taken_ / Spare);
-            return beyond < most ? beyond : most;
+            const Offset beyond = less(ample_.room, static_cast<Offset>(taken_ + taken_ * 3 / 4));
+            const Offset growing = std::min(beyond, static_cast<Offset>(taken_ / Spare));
+            return is_below_passed_peak() ? std::max(growing, below_passed_peak()) : growing;
         }
     }
     void renew_to(Offset bound) noexcept {
@@ -131,7 +172,13 @@ private:
     Offset taken_ = 0;        // blocks that the strategy allocated
     Offset peak_ = 0;         // of the small blocks that are in use
     Offset small_ = 0;        // blocks of at most `Last` granules that the strategy allocated
-    ALLOT_NO_UNIQUE_ADDRESS std::conditional_t<has_spare, Offset, no_room> room_{};  // all extents
+    struct ample {
+        Offset room = 0;   // all extents
+        Offset peak = 0;   // of all blocks that are in use
+        Offset most = 0;   // five quarters of the peak, once less than half of it was in use in an ample room
+        Offset large = 0;  // waiting blocks of more than `Last` granules
+    };
+    ALLOT_NO_UNIQUE_ADDRESS std::conditional_t<has_spare, ample, no_room> ample_{};
 };
 
 }  // namespace detail

@@ -18,7 +18,7 @@ namespace allot {
 inline namespace v1 {
 namespace detail {
 
-/// The first block of every list, or the largest offset. A list with the number n has the blocks of n granules.
+/// The first block of every list, or the largest offset.
 template <std::unsigned_integral Offset, std::size_t Last>
 struct waiting_lists {
     Offset recent[Last + 1], old[Last + 1];
@@ -45,6 +45,10 @@ public:
     /// Returns the block that follows a waiting block in its list. The list is linked as the holes of a bin are.
     [[nodiscard]] ALLOT_INLINE static offset_type next(const Strategy& of, offset_type block) noexcept {
         return of.holes_.nodes.next(node_of(block));
+    }
+    /// Loads a block into the cache for a later call of `next`. The largest offset is permitted.
+    ALLOT_INLINE static void prefetch(const Strategy& of, offset_type block) noexcept {
+        of.holes_.nodes.prefetch(node_of(block));
     }
     ALLOT_INLINE static void set_next(Strategy& of, offset_type block, offset_type next) noexcept {
         of.holes_.nodes.set_next(node_of(block), next);
