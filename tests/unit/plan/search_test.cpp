@@ -11,6 +11,7 @@
 #include <fstream>
 #include <functional>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -207,6 +208,103 @@ TEST_CASE("search: agrees with trying every offset") {
         CHECK(found > 0);
         CHECK(infeasible > 0);
     }
+}
+
+namespace {
+
+/// The search in the order of offsets alone, interrupted after every few nodes.
+struct offset_plan {
+    bool has_plan = false;
+    std::uint64_t bound = 0;
+    std::vector<std::uint64_t> offsets;
+};
+offset_plan find_by_offsets(const plan_problem& problem, std::uint64_t capacity, std::size_t memo) {
+    search_arrays arrays{problem, memo};
+    allot::plan_workspace workspace = arrays.workspace().arrays;
+    const std::size_t count = problem.buffers.size();
+    allot::detail::search_state<> state{
+        problem, allot::detail::search_counts::of(problem, memo).state(), workspace, {}};
+    allot::detail::failed_states failed{memo, workspace};
+    allot::detail::offset_search<> search{count, workspace};
+    offset_plan plan{false, 0, std::vector<std::uint64_t>(count, 77)};
+    failed.clear();
+    if (state.map().contradictory() || !state.start(capacity)) return plan;
+    REQUIRE(search.supports(state));
+    search.begin(state);
+    for (std::uint64_t nodes = 0, limit = 3; !search.is_decided(); limit += 3)
+        search.run(state, failed, nodes, limit, [] { return false; });
+    plan.has_plan = search.has_plan();
+    if (!plan.has_plan) plan.bound = search.bound();
+    search.each_placed([&](std::uint32_t item) { REQUIRE(state.place(item)); });
+    if (plan.has_plan)
+        for (std::uint32_t i = 0; i != count; ++i) plan.offsets[state.map().buffer(i)] = state.offset(i);
+    return plan;
+}
+
+}  // namespace
+
+TEST_CASE("search: the order of offsets agrees with trying every offset, and its bound is that of a plan") {
+    for (unsigned with = 0; with < 32; ++with) {
+        CAPTURE(with);
+        std::mt19937 dice{100 + with};
+        unsigned found = 0, infeasible = 0, beyond = 0;
+        for (std::size_t round = 0; round < problems::times(25); ++round) {
+            CAPTURE(round);
+            const small_problem problem = random_problem(dice, with);
+            if (!fixed_agree(problem.view())) continue;
+            std::uint64_t least = 0;
+            while (!exists_plan(problem.view(), least)) ++least;
+            for (std::uint64_t capacity = least < 4 ? 0 : least - 4; capacity < least + 3; ++capacity) {
+                CAPTURE(capacity);
+                const offset_plan plan = find_by_offsets(problem.view(), capacity, round % 2 == 0 ? 64 : 0);
+                REQUIRE(plan.has_plan == (capacity >= least));
+                if (plan.has_plan) REQUIRE(is_plan(problem.view(), plan.offsets, capacity));
+                else REQUIRE(plan.bound <= least);
+                if (!plan.has_plan && plan.bound > capacity + 1) ++beyond;
+                ++(plan.has_plan ? found : infeasible);
+            }
+        }
+        CHECK(found > 0);
+        CHECK(infeasible > 0);
+        if (with == 0) CHECK(beyond > 0);
+    }
+}
+
+TEST_CASE("search: a workspace for some buffers suffices for fewer") {
+    for (std::size_t count = 1; count != 200; ++count) {
+        CAPTURE(count);
+        const std::vector<plan_buffer> buffers(count, plan_buffer{1, {0, 1}});
+        const auto space = [&](std::size_t some) {
+            return allot::detail::search_counts::of({.buffers = std::span{buffers}.first(some)}, 64).space();
+        };
+        REQUIRE(max(space(count), space(count - 1)) == space(count));
+    }
+}
+
+TEST_CASE("search: proves the lowest plan of pairs that form no large cliques") {
+    // The graph of Mycielski with 23 vertices needs five colors, and has no triangle.
+    std::vector<std::pair<std::size_t, std::size_t>> edges;
+    for (std::size_t i = 0; i != 5; ++i) edges.emplace_back(i, (i + 1) % 5);
+    std::size_t count = 5;
+    for (int k = 0; k != 2; ++k) {
+        for (std::size_t e = edges.size(); e-- != 0;) {
+            edges.emplace_back(edges[e].first, count + edges[e].second);
+            edges.emplace_back(count + edges[e].first, edges[e].second);
+        }
+        for (std::size_t i = 0; i != count; ++i) edges.emplace_back(count + i, 2 * count);
+        count = 2 * count + 1;
+    }
+    REQUIRE(count == 23);
+    std::vector<plan_buffer> buffers;
+    for (std::size_t i = 0; i != count; ++i)
+        buffers.push_back({4, {static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1}});
+    std::vector<allot::plan_pair> apart;
+    for (const auto& [one, other] : edges) apart.push_back({one, other});
+    const plan_problem problem{.buffers = buffers, .apart = apart};
+    const planned low = find(problem, 16, 100'000, 1 << 14);
+    CHECK(low.result.answer == search_answer::infeasible);
+    CHECK(low.result.bound == 20);
+    CHECK(find(problem, 20).result.answer == search_answer::found);
 }
 
 TEST_CASE("search: reassembles a rectangle that was cut into pieces") {

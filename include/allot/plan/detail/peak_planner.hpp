@@ -108,7 +108,8 @@ private:
             // Upward from the bound to just below the lowest plan. If only a plan that fits the capacity is required
             // and the bound permits one, downward from the capacity.
             const bool upwards = lowest_wanted() || made_.bound > options_.capacity;
-            const std::uint64_t gap = (upwards ? made_.peak - 1 : goal()) - made_.bound, step = gap / steps;
+            const std::uint64_t gap = (upwards ? made_.peak - 1 : goal()) - made_.bound;
+            const std::uint64_t step = gap < search.granule() ? 0 : gap / steps;  // such heights have the same plans
             leap = smaller(leap, upwards && i == 0 ? gap / search.granule() / 2 : 0);
             const std::uint64_t above = leap * search.granule() + step * i;
             const std::uint64_t height = upwards ? made_.bound + above : goal() - above;

@@ -30,6 +30,8 @@
 // the tree without a plan is a proof. All arithmetic is on integers with fixed seeds: the same problem has the same
 // answer, offsets and number of nodes on every machine.
 //
+// For up to 64 buffers, `offset_search` takes turns with the rounds after the sixth. It continues in each turn.
+//
 // If all sizes, fixed offsets, ends of reserved ranges and alignments are multiples of a granule, so are the offsets of
 // a plan in which no buffer can be moved down. Only such heights are searched.
 //
@@ -44,8 +46,7 @@
 // safety: one thread per object.
 #pragma once
 
-#include <allot/plan/detail/search_orders.hpp>
-#include <allot/plan/detail/search_state.hpp>
+#include <allot/plan/detail/offset_search.hpp>
 
 namespace allot {
 inline namespace v1 {
@@ -85,7 +86,7 @@ struct search_counts {
     /// Workspace that a search needs.
     [[nodiscard]] constexpr plan_space space() const noexcept {
         const std::size_t frames = plan.buffers + 1;
-        return state().space() + detail::search_orders<>::space(plan.buffers) +
+        return state().space() + detail::search_orders<>::space(plan.buffers) + offset_search<>::space(plan.buffers) +
                plan_space{.u32 = 8 * frames, .u64 = 2 * memo + 2 * frames};
     }
 };
@@ -115,7 +116,8 @@ public:
         plan_workspace& workspace = scratch.arrays;
         state_ = detail::search_state<>{problem, search_counts::of(problem, scratch.memo).state(), workspace, sizes};
         orders_ = detail::search_orders<>{buffers, workspace};
-        memo_ = cut(workspace.u64, 2 * std::bit_floor(scratch.memo));
+        failed_ = failed_states{scratch.memo, workspace};
+        by_offsets_ = offset_search<>{buffers, workspace};
         frame_print_ = cut(workspace.u64, 2 * frames);
         for (auto* array : {&frame_from_, &frame_until_, &frame_next_, &frame_section_, &frame_rank_, &frame_mark_,
                             &frame_placed_, &frame_placed_mark_})
@@ -137,7 +139,7 @@ public:
         nodes_ = 0;
         stopped_ = false;
         search_result result{.answer = attempt(capacity, nodes, stop), .bound = bound()};
-        if (result.answer == search_answer::infeasible) result.bound = larger(bound(), next_height(capacity));
+        if (result.answer == search_answer::infeasible) result.bound = larger(proved_, next_height(capacity));
         if (result.answer == search_answer::found) result.height = write(offsets);
         result.nodes = nodes_;
         return result;
@@ -148,11 +150,8 @@ private:
     static constexpr std::uint64_t none = detail::search_state<>::none;
     static constexpr index no_section = std::numeric_limits<index>::max();
     static constexpr index no_rank = std::numeric_limits<index>::max();
+    static constexpr std::uint64_t first_by_offsets = 5;  // round after which the order of offsets is tried, too
     enum class step : std::uint8_t { branch, failed, done };
-    struct fingerprint {
-        std::uint64_t first = 0, second = 0;
-        friend constexpr bool operator==(const fingerprint&, const fingerprint&) = default;
-    };
 
     [[nodiscard]] static constexpr bool is_well_formed(const plan_problem& problem,
                                                        const search_workspace& memory) noexcept {
@@ -193,16 +192,39 @@ private:
 
     template <class Stop>
     constexpr search_answer attempt(std::uint64_t capacity, std::uint64_t budget, Stop& stop) noexcept {
+        proved_ = bound();
         if (map().contradictory() || bound() > capacity) return search_answer::infeasible;
-        set_all(memo_, std::uint64_t{0});
+        failed_.clear();
         orders_.forget();
         for (std::uint64_t round = 0;; ++round) {
             orders_.take(round / 2, map());
             lowest_floors_only_ = round % 2 == 0;
             const std::uint64_t nodes = luby(round + 1) * (2 * std::uint64_t{map().items()} + 32);
-            const search_answer answer = search(capacity, nodes < budget - nodes_ ? nodes_ + nodes : budget, stop);
+            search_answer answer = search(capacity, limit(nodes, budget), stop);
+            const bool is_open = answer == search_answer::out_of_budget && !stopped_;
+            if (is_open && round >= first_by_offsets && by_offsets_.supports(state_))
+                answer = search_by_offsets(capacity, round == first_by_offsets, limit(nodes, budget), stop);
             if (answer != search_answer::out_of_budget || nodes_ >= budget || stopped_) return answer;
         }
+    }
+    /// Returns the count of nodes at which a search ends that may take `more` nodes.
+    [[nodiscard]] constexpr std::uint64_t limit(std::uint64_t more, std::uint64_t budget) const noexcept {
+        return more < budget - nodes_ ? nodes_ + more : budget;
+    }
+    /// Begins or continues the search in the order of offsets.
+    template <class Stop>
+    constexpr search_answer search_by_offsets(std::uint64_t capacity, bool is_first, std::uint64_t most,
+                                              Stop& stop) noexcept {
+        static_cast<void>(state_.start(capacity));  // it was possible in the first round
+        if (is_first) by_offsets_.begin(state_);
+        by_offsets_.run(state_, failed_, nodes_, most, [&] { return stopped_ = stopped_ || stop(); });
+        if (!by_offsets_.is_decided()) return search_answer::out_of_budget;
+        if (!by_offsets_.has_plan()) {
+            proved_ = larger(proved_, by_offsets_.bound());
+            return search_answer::infeasible;
+        }
+        by_offsets_.each_placed([&](index item) { static_cast<void>(state_.place(item)); });
+        return search_answer::found;
     }
 
     /// Returns the k-th element of Luby's sequence `1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 …`, from k = 1 on.
@@ -263,7 +285,7 @@ private:
         const index section = choose(from, until);
         if (section == no_section) return step::done;
         const fingerprint print = fingerprint_of(from, until);
-        if (is_remembered(print)) return step::failed;
+        if (failed_.contains(print)) return step::failed;
         push(from, until, section, print);
         return step::branch;
     }
@@ -287,13 +309,13 @@ private:
             return state_.place(item) ? step::done : step::failed;
         }
         // No buffer is placed in this frame now, so that a later failure has no placement to undo.
-        if (state_.raise(section) && !is_remembered(fingerprint_of(frame_from_[f], frame_until_[f]))) {
+        if (state_.raise(section) && !failed_.contains(fingerprint_of(frame_from_[f], frame_until_[f]))) {
             frame_section_[f] = choose(frame_from_[f], frame_until_[f]);
             frame_rank_[f] = 0;
             return step::branch;
         }
         state_.undo(frame_mark_[f]);
-        remember({frame_print_[2 * f], frame_print_[2 * f + 1]});
+        failed_.add({frame_print_[2 * f], frame_print_[2 * f + 1]});
         --depth_;
         return step::failed;
     }
@@ -322,37 +344,22 @@ private:
 
     /// Returns a fingerprint of the waiting buffers of a part and of their lowest offsets.
     constexpr fingerprint fingerprint_of(index from, index until) const noexcept {
-        fingerprint sum{};
-        if (memo_.empty()) return sum;
+        fingerprint print{};
+        if (failed_.is_empty()) return print;
         for (index i = map().first_item(from); i < map().first_item(until); ++i)
-            if (state_.waits(i)) {
-                const std::uint64_t one =
-                    detail::mixed((i + 1) * 0x9e3779b97f4a7c15 ^ state_.lowest(i) * 0xd6e8feb86659fd93);
-                sum.first += one;
-                sum.second += (one ^ one >> 29) * 0xff51afd7ed558ccd;
-            }
-        return sum;
-    }
-    [[nodiscard]] constexpr std::size_t slot(fingerprint print) const noexcept {
-        return 2 * static_cast<std::size_t>(print.first & (memo_.size() / 2 - 1));
-    }
-    [[nodiscard]] constexpr bool is_remembered(fingerprint print) const noexcept {
-        return !memo_.empty() && fingerprint{memo_[slot(print)], memo_[slot(print) + 1]} == print;
-    }
-    constexpr void remember(fingerprint print) noexcept {
-        if (memo_.empty()) return;
-        memo_[slot(print)] = print.first;
-        memo_[slot(print) + 1] = print.second;
+            if (state_.waits(i)) print.add(i, state_.lowest(i));
+        return print;
     }
 
     [[nodiscard]] constexpr const section_bitmaps<>& map() const noexcept { return state_.map(); }
 
     detail::search_state<> state_;
     detail::search_orders<> orders_;
+    offset_search<> by_offsets_;
+    failed_states failed_;
     bool well_formed_ = false, lowest_floors_only_ = true, stopped_ = false;
-    std::uint64_t nodes_ = 0;
+    std::uint64_t nodes_ = 0, proved_ = 0;  // no plan is lower than `proved_`
     std::size_t depth_ = 0;
-    plan_array<std::uint64_t> memo_;  // fingerprints of failed states
     plan_array<std::uint64_t> frame_print_;
     plan_array<index> frame_from_, frame_until_, frame_next_, frame_section_, frame_rank_;  // by depth
     plan_array<index> frame_mark_, frame_placed_, frame_placed_mark_;

@@ -92,6 +92,16 @@ public:
     /// In plans in which no buffer can be moved down, all offsets and heights are multiples of it.
     [[nodiscard]] constexpr std::uint64_t granule() const noexcept { return granule_; }
 
+    [[nodiscard]] constexpr bool is_fixed(std::size_t item) const noexcept {
+        return map_.fixed(item) != section_bitmaps<>::free_to_choose;
+    }
+    /// Largest multiple of the granule that is within the capacity.
+    [[nodiscard]] constexpr std::uint64_t capacity() const noexcept { return capacity_; }
+    /// Raises an offset to the next possible one for an item. Returns the item's end; `none` if it exceeds 64 bits.
+    [[nodiscard]] constexpr std::uint64_t end_from(std::size_t item, std::uint64_t& offset) const noexcept {
+        return reserved_.clear(map_.size(item), map_.align(item), none, offset) ? offset + map_.size(item) : none;
+    }
+
     /// Resets: all buffers wait. Returns false if a section does not fit the capacity.
     constexpr bool start(std::uint64_t capacity) noexcept {
         capacity_ = capacity / granule_ * granule_;
@@ -236,9 +246,6 @@ private:
     static constexpr std::uint64_t share_of_one = 100;
     static constexpr index no_index = std::numeric_limits<index>::max();
 
-    [[nodiscard]] constexpr bool is_fixed(std::size_t item) const noexcept {
-        return map_.fixed(item) != section_bitmaps<>::free_to_choose;
-    }
     /// Raises an offset to the next possible one for an item. Returns false if it exceeds the capacity.
     constexpr bool clear(std::size_t item, std::uint64_t& offset) const noexcept {
         return reserved_.clear(map_.size(item), map_.align(item), capacity_, offset);

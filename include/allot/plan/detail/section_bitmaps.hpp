@@ -85,6 +85,8 @@ public:
     /// Number of sections.
     [[nodiscard]] constexpr index sections() const noexcept { return sections_; }
 
+    /// Returns whether buffers may have different sizes in different sections.
+    [[nodiscard]] constexpr bool has_sizes() const noexcept { return sized_; }
     /// Returns whether a buffer is fixed at two offsets or at a misaligned offset.
     [[nodiscard]] constexpr bool contradictory() const noexcept { return contradictory_; }
 
