@@ -18,12 +18,13 @@ namespace detail {
 template <class Pages, class Eviction, class Copy, std::size_t Tiers>
 class page_sequences {
     static_assert(
-        strategy<Pages> && Pages::reclaims == reclaim::any && !Pages::in_band,
+        requires { requires strategy<Pages> && Pages::reclaims == reclaim::any && !Pages::in_band; },
         "allot: the first parameter of a page_cache is a strategy without records in its memory, whose blocks "
         "are freed in any order, such as page_pool<4096>");
-    static_assert(Pages::bytes_for(1, {1, 1}) == 1,
-                  "allot: the pages of a page_cache are indices, so its strategy counts in units of 1: use "
-                  "page_pool<4096>, or a page_tree with page = 1");
+    static_assert(
+        !strategy<Pages> || requires { requires Pages::bytes_for(1, {1, 1}) == 1; },
+        "allot: the pages of a page_cache are indices, so its strategy counts in units of 1: use "
+        "page_pool<4096>, or a page_tree with page = 1");
     static_assert(page_eviction<Eviction>,
                   "allot: the second parameter of a page_cache is a policy of eviction, such as lru_eviction");
     static_assert(page_copier<Copy>,
