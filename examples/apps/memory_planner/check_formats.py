@@ -974,7 +974,9 @@ class Branches(Formats):
                 ("step 0 A -> 0 1\nstep 1 B 0 -> 1\n", 5, "the step writes tensor 1, which is an input or already written")]:
             self.refused(self.file("n.network", "network n\n" + end + steps), line, reason)
         path = self.file("n.network", "network n\n" + end + "step 0 A -> next 1 2\nstep 1 B -> 0 1\nstep 2 C 0 ->\n")
-        self.assertIn("a path leads to a read of tensor 0 before a step writes it", self.run_it(path, exits_with=2).stderr)
+        self.refused(path, 2, "a path leads to a read of tensor 0 before a step writes it")
+        path = self.file("n.network", "network n\n# a comment\ntensor 0 4 u8 4 x\ntensor 1 4 u8 4 y\ninput 0\n")
+        self.refused(path, 4, "tensor 1 is not an input, and no step writes it")
         path = self.file("n.network", self.TEXT)
         for options in (["--recompute", "9"], ["--moves", "--memory", "a:300", "--memory", "b:1MiB:3"]):
             self.assertIn("not support branches and loops", self.run_it(*options, path, exits_with=2).stderr)

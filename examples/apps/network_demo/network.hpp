@@ -135,6 +135,12 @@ private:
         throw input_error{path_ + ":" + std::to_string(line_) + ": " + reason};
     }
 
+    /// Refuses the record of a tensor.
+    [[noreturn]] void refuse_tensor(std::size_t id, const std::string& reason) {
+        line_ = tensor_lines_[id];
+        refuse(reason);
+    }
+
     void record() {
         static const std::string order[] = {"network", "tensor", "input", "output", "step"};
         const auto kind = static_cast<std::size_t>(std::find(order, std::end(order), fields_[0]) - order);
@@ -190,6 +196,7 @@ private:
             refuse("the sum of the tensors' sizes exceeds the address space of this machine");
         bytes_ += fresh.size;
         net_.tensors.push_back(std::move(fresh));
+        tensor_lines_.push_back(line_);
         written_.push_back(false);
     }
     void mark(bool tensor::*flag) {
@@ -260,7 +267,7 @@ private:
         }
         for (std::size_t id = 0; id != net_.tensors.size(); ++id) {
             if (!written_[id])
-                throw input_error{path_ + ": tensor " + std::to_string(id) + " is not an input, and no step writes it"};
+                refuse_tensor(id, "tensor " + std::to_string(id) + " is not an input, and no step writes it");
             if (net_.tensors[id].is_output) net_.tensors[id].last = net_.duration() - 1;
         }
         if (net_.has_branches()) find_lives();
@@ -281,8 +288,8 @@ private:
         const allot::flow_lifetimes found =
             allot::find_lifetimes({net_.tensors.size(), indices(inputs), indices(outputs), steps});
         if (found.error.reason == allot::flow_refusal::read_too_early)
-            throw input_error{path_ + ": a path leads to a read of tensor " + std::to_string(found.error.which) +
-                              " before a step writes it"};
+            refuse_tensor(found.error.which, "a path leads to a read of tensor " + std::to_string(found.error.which) +
+                                                 " before a step writes it");
         if (found.error.reason != allot::flow_refusal::none) {
             line_ = lines_[found.error.which];
             refuse(found.error.what());
@@ -298,9 +305,9 @@ private:
     std::string path_;
     std::vector<std::string> fields_;  // of this line
     std::size_t line_ = 0, kind_ = 0, bytes_ = 0;
-    std::size_t written_twice_ = 0;   // the first line that writes a tensor again, which only branches permit
-    std::string twice_;               // why that line is refused
-    std::vector<std::size_t> lines_;  // of the steps
+    std::size_t written_twice_ = 0;  // the first line that writes a tensor again, which only branches permit
+    std::string twice_;              // why that line is refused
+    std::vector<std::size_t> lines_, tensor_lines_;  // of the steps; of the tensors
     bool named_ = false;
     std::vector<bool> written_;
     network net_;
