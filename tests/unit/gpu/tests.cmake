@@ -12,13 +12,13 @@ function(gpu_runtime_tests vendor)
 
     add_library(test_${vendor}_on_both OBJECT ${on_both})
     # The fake runtime with the vendor's headers.
-    add_executable(test_${vendor} ${on_fake} ${tests_FAKE})
+    allot_test_program(test_${vendor} ${on_fake} ${tests_FAKE})
     foreach(part test_${vendor}_on_both test_${vendor})
         target_include_directories(${part} SYSTEM PRIVATE ${tests_INCLUDE_DIRECTORIES})
         target_compile_definitions(${part} PRIVATE ${tests_DEFINITIONS})
         target_link_libraries(${part} PRIVATE allot::allot doctest::doctest)
     endforeach()
-    target_link_libraries(test_${vendor} PRIVATE test_main test_${vendor}_on_both)
+    target_link_libraries(test_${vendor} PRIVATE test_${vendor}_on_both)
     allot_test(${vendor} test_${vendor})
 
     add_executable(test_${vendor}_gpu ${shared}/gpu_machine.cpp)
