@@ -411,6 +411,46 @@ TEST_CASE_TEMPLATE("hardening: a small number in the record in front of a block 
     }
 }
 
+TEST_CASE_TEMPLATE("hardening: a wrong size in the record of a block is reported up to the end of the region", Strategy,
+                   allot::best_fit<in_band>, allot::deferred<allot::best_fit<in_band>>) {
+    noted::take();
+    using word = typename Strategy::offset_type;
+    constexpr std::size_t granule = 2 * sizeof(word);
+    alignas(16) std::byte bytes[3000];
+    std::byte* const end = bytes + 2000;
+    using arena_type = allot::arena<allot::host::buffer, Strategy, allot::growth::none<>, checked, noted>;
+    arena_type arena{allot::host::buffer{bytes, 2000}};
+    std::vector<typename arena_type::block_type> blocks;
+    while (const auto fresh = arena.allocate({40, 8})) blocks.push_back(fresh);
+    REQUIRE(blocks.size() > 20);
+    arena.deallocate(blocks.front());  // the arena knows the region now
+    blocks.erase(blocks.begin());
+    for (const auto& block : blocks) {
+        std::byte* const record = static_cast<std::byte*>(block.address) - sizeof(word);
+        word intact;
+        std::memcpy(&intact, record, sizeof intact);
+        std::byte seal[8];
+        std::memcpy(seal, static_cast<std::byte*>(block.address) + arena.capacity(block), sizeof seal);
+        const word flags = intact % granule;
+        for (word granules = 1; record + granules * granule + sizeof(word) <= bytes + sizeof bytes; ++granules) {
+            const word damaged = granules * granule + flags;
+            if (damaged == intact) continue;
+            std::memcpy(record, &damaged, sizeof damaged);
+            // Behind the region, the seal of the block and the record of another one follow.
+            if (std::byte* const above = record + granules * granule; above - sizeof seal >= end) {
+                std::memcpy(above - sizeof seal, seal, sizeof seal);
+                std::memcpy(above, &flags, sizeof flags);
+            }
+            arena.deallocate(block);
+            CHECK(noted::only(misuse::overwritten, allot::raw_pointer::position(block.address), 40));
+        }
+        std::memcpy(record, &intact, sizeof intact);
+    }
+    for (const auto& block : blocks) arena.deallocate(block);
+    CHECK(arena.allocate({1900, 1}));
+    CHECK(noted::take().empty());
+}
+
 // ── debug ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE_TEMPLATE("hardening debug: exactly the bytes of a freed block are overwritten", Strategy, up, down,

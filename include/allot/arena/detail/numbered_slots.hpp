@@ -73,7 +73,8 @@ public:
     }
 
     allocation_type allocate(layout_type wanted) noexcept {
-        if (!Pool::suits(wanted)) return {};
+        if (!Pool::suits(wanted)) [[unlikely]]
+            return {};
         // The list ends with the slot after those that have records.
         if (newest_ == records_.count() && !grow()) [[unlikely]]
             return {};

@@ -34,6 +34,7 @@
 
 #include <bit>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 namespace allot {
@@ -91,16 +92,19 @@ public:
     }
 
     /// Breaks the seal of a block that may be freed, and stores the record in front of it. Returns false and changes
-    /// nothing for a block beside a hole, for one with the number 0, for one in another region than the last one, and
-    /// where `free` has to report.
+    /// nothing for a block beside a hole, for one with the number 0, for one in another region than the last one, for
+    /// one that is larger than `most_at_once` granules or close to the end of its region, and where `free` has to
+    /// report.
     [[nodiscard]] ALLOT_INLINE bool free_at_once(const Regions& in, const Block& held, offset& record) noexcept {
         const offset at = position(held), index = where_.index_of(at);
-        if (index >= where_.granules) [[unlikely]]
+        if (index >= where_.at_once) [[unlikely]]
             return false;
-        const auto above = static_cast<offset>(where_.granules - index);
-        if (!in.strategy().is_between_blocks(allocation_for(in, held), above, record)) return false;
+        const offset above = most_at_once != 0 ? most_at_once : static_cast<offset>(where_.granules - index);
+        if (!in.strategy().is_between_blocks(allocation_for(in, held), above, record)) [[unlikely]]
+            return false;
         const offset room = in.strategy().capacity_between_blocks(record);
-        if ((read_seal(at, room) ^ hash(at)) - held.size != word{held.metadata.number} << 32U) return false;
+        if ((read_seal(at, room) ^ hash(at)) - held.size != word{held.metadata.number} << 32U) [[unlikely]]
+            return false;
         write_seal(at, room, 0);
         freed_ = held.metadata.number;
         return true;
@@ -141,6 +145,13 @@ private:
     static constexpr offset header = sizeof(offset);  // in_band.hpp
     static constexpr offset granule = 2 * header;
     static constexpr word golden = 0x9E3779B97F4A7C15U;
+    // The largest number of granules of a block that `free_at_once` frees; 0: any. A constant needs no bound for each
+    // position.
+    static constexpr offset most_at_once = [] {
+        using strategy = std::remove_cvref_t<decltype(std::declval<const Regions&>().strategy())>;
+        if constexpr (requires { strategy::most_between_blocks(); }) return strategy::most_between_blocks();
+        else return offset{0};
+    }();
 
     [[nodiscard]] static offset position(const Block& held) noexcept {
         return static_cast<offset>(Model::position(held.address));
@@ -157,7 +168,8 @@ private:
     /// The positions in a region at which a block can start.
     struct reach {
         offset first = 0, granules = 0;
-        offset end = 0;  // of the region
+        offset end = 0;      // of the region
+        offset at_once = 0;  // the positions with `most_at_once` granules above them
 
         /// Returns the index of a position at which a block can start. Others have no index below `granules`.
         [[nodiscard]] ALLOT_INLINE offset index_of(offset at) const noexcept {
@@ -173,7 +185,10 @@ private:
         const extent_type region = region_of(in, at);
         if (region.size <= 2 * granule) return {};
         const auto first = align_up<offset>(static_cast<offset>(region.offset + header), granule);
-        return {first, static_cast<offset>((region.end() - first) / granule), region.end()};
+        const auto granules = static_cast<offset>((region.end() - first) / granule);
+        constexpr offset least = most_at_once == 0 ? 1 : most_at_once;
+        const offset at_once = granules < least ? 0 : static_cast<offset>(granules - least + 1);
+        return {first, granules, region.end(), at_once};
     }
 
     // ── seals ────────────────────────────────────────────────────────────────────────────────────────────────────

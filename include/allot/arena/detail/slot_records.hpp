@@ -60,9 +60,16 @@ public:
     }
     [[nodiscard]] ALLOT_INLINE std::size_t offset_of(std::size_t index) const noexcept { return first_ + index * Slot; }
 
-    /// Returns true if a slot of this index has a block of this size and number.
+    /// Returns true if a slot of this index has a block of this size and number. Each comparison has its own branch,
+    /// so that a compiler places the calls of a report after the code of a correct call.
     [[nodiscard]] ALLOT_INLINE bool has(std::size_t index, std::size_t size, std::uint32_t number) const noexcept {
-        return index < count_ && records_[index].number == number && records_[index].size == size;
+        if (index >= count_) [[unlikely]]
+            return false;
+        if (records_[index].number != number) [[unlikely]]
+            return false;
+        if (records_[index].size != size) [[unlikely]]
+            return false;
+        return true;
     }
     /// Returns true if a slot of this index has a block.
     [[nodiscard]] bool is_used(std::size_t index) const noexcept {

@@ -287,8 +287,11 @@ public:
     [[nodiscard]] ALLOT_INLINE bool is_between_blocks(node of, Offset most, Offset& record) const noexcept {
         record = read(of);
         // Other flags are a large number of granules. The difference is one for no granules as well.
-        if (static_cast<Offset>(granules_above_block(record) - 1) >= most) return false;
-        return (read(of + size_between_blocks(record)) & (granule - 1) & ~waits) == (in_use | below_in_use);
+        if (static_cast<Offset>(granules_above_block(record) - 1) >= most) [[unlikely]]
+            return false;
+        if ((read(of + size_between_blocks(record)) & (granule - 1) & ~waits) != (in_use | below_in_use)) [[unlikely]]
+            return false;
+        return true;
     }
     /// Returns the size in such a word.
     [[nodiscard]] ALLOT_INLINE static constexpr Offset size_between_blocks(Offset record) noexcept {
