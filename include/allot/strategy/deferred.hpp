@@ -242,12 +242,12 @@ public:
     [[nodiscard]] ALLOT_INLINE static offset_type capacity_between_blocks(offset_type found) noexcept {
         return Strategy::capacity_between_blocks(found);
     }
-    /// Frees a block with such a record, as `deallocate` does.
+    /// Returns the number of granules of the largest block that waits.
+    [[nodiscard]] static constexpr offset_type most_between_blocks() noexcept { return static_cast<offset_type>(last); }
+    /// Frees a block with such a record, as `deallocate` does. Precondition: it has at most `most_between_blocks()`
+    /// granules.
     ALLOT_INLINE void deallocate_between_blocks(allocation_type allocation, offset_type found) noexcept {
-        const offset_type freed = allocation.where.offset;
-        const record of{freed, found};
-        if (of.length_above_block() > last) return deallocate_unlisted(freed);
-        add_waiting(freed, of);
+        add_waiting(allocation.where.offset, record{allocation.where.offset, found});
     }
     /// Calls `f(extent, is_allocated)` with the usable bytes of each record in band of an inserted extent, in ascending
     /// order. A damaged record has no bytes and is the last one. Waiting blocks are not allocated, and stay so.
