@@ -115,8 +115,11 @@ public:
     [[nodiscard]] constexpr Offset pop() noexcept { return slots_[--count_]; }
     /// Adds a slot, and removes the highest one. Precondition: full.
     [[nodiscard]] constexpr Offset exchange_highest(Offset at) noexcept {
-        for (Offset& each : slots_)
-            if (each > at) std::swap(each, at);
+        for (Offset& each : slots_) {
+            const Offset higher = each < at ? at : each;
+            each = each < at ? each : at;
+            at = higher;
+        }
         return at;
     }
     [[nodiscard]] constexpr bool contains(Offset at) const noexcept { return place_of(at) != count_; }
@@ -148,7 +151,9 @@ public:
     constexpr void push(Offset at) noexcept { slot_ = at; }
     [[nodiscard]] constexpr Offset pop() noexcept { return std::exchange(slot_, none); }
     [[nodiscard]] constexpr Offset exchange_highest(Offset at) noexcept {
-        return at < slot_ ? std::exchange(slot_, at) : at;
+        const Offset higher = at < slot_ ? slot_ : at;
+        slot_ = at < slot_ ? at : slot_;
+        return higher;
     }
     [[nodiscard]] constexpr bool contains(Offset at) const noexcept { return slot_ == at; }
     constexpr bool erase(Offset at) noexcept {
@@ -203,10 +208,15 @@ public:
         return true;
     }
     constexpr void give(Offset at) noexcept {
-        if (at > bound_) return set_free(index_of(at));
-        if (!recent_.full()) return recent_.push(at);
-        bound_ = recent_.exchange_highest(at);
-        set_free(index_of(bound_));
+        if (!recent_.full()) [[likely]] {
+            if (at > bound_) return set_free(index_of(at));
+            return recent_.push(at);
+        }
+        // Whether the slot is above the bound or below the recent ones is not predictable in bursts. No branch depends
+        // on it.
+        const Offset highest = recent_.exchange_highest(at);
+        bound_ = highest < bound_ ? highest : bound_;
+        set_free(index_of(highest));
     }
 
     /// Takes the slot at this offset. Returns false if no slot starts there or if the slot is in use.
@@ -259,7 +269,7 @@ private:
         const std::uint64_t found = words_[first];
         const std::uint64_t rest = found & (found - 1);
         words_[first] = rest;
-        if (rest == 0) summary_[summary] &= summary_[summary] - 1;
+        summary_[summary] &= summary_[summary] - (rest == 0 ? 1 : 0);  // clears the bit of a word that became 0
         at = bound_ = static_cast<Offset>(whole_.offset + (first * bits + lowest_one(found)) * Slot);
         return true;
     }
