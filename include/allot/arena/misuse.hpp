@@ -77,8 +77,8 @@ struct block_history {
 };
 
 /// Default misuse handler. A handler is a type whose objects are called for every misuse with the kind of misuse, the
-/// block's position (its address, or its offset for memory with handles) and its size, and with its history if they
-/// accept it. If a handler returns, the misused call has changed nothing in the arena, and the compositions over it
+/// block's position (its address, or its offset for memory with handles) and its size (0 if blocks are freed by their
+/// address only), and with its history if they accept it. If a handler returns, the misused call has changed nothing in the arena, and the compositions over it
 /// keep their records of the block. `observed`, `paged` and `quarantined` state their exceptions.
 struct abort_on_misuse {
     /// Writes the misuse to stderr and aborts.
@@ -86,7 +86,9 @@ struct abort_on_misuse {
                                             [[maybe_unused]] std::size_t size,
                                             [[maybe_unused]] const block_history& known = {}) const noexcept {
 #if __STDC_HOSTED__
-        std::fprintf(stderr, "allot: misuse: %s (at 0x%zx, size %zu)", to_string(what), position, size);
+        std::fprintf(stderr, "allot: misuse: %s (at 0x%zx", to_string(what), position);
+        if (size != 0) std::fprintf(stderr, ", size %zu", size);
+        std::fputc(')', stderr);
         if (known.allocated != 0) {
             std::fprintf(stderr, "; known there: size %zu at 0x%zx, allocated by call %llu", known.size, known.position,
                          static_cast<unsigned long long>(known.allocated));
