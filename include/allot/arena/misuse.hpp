@@ -78,8 +78,9 @@ struct block_history {
 
 /// Default misuse handler. A handler is a type whose objects are called for every misuse with the kind of misuse, the
 /// block's position (its address, or its offset for memory with handles) and its size (0 if blocks are freed by their
-/// address only), and with its history if they accept it. If a handler returns, the misused call has changed nothing in the arena, and the compositions over it
-/// keep their records of the block. `observed`, `paged` and `quarantined` state their exceptions.
+/// address only), and with its history if they accept it. If a handler returns, the misused call has changed nothing in
+/// the arena, and the compositions over it keep their records of the block. `observed`, `paged` and `quarantined` state
+/// their exceptions.
 struct abort_on_misuse {
     /// Writes the misuse to stderr and aborts.
     [[noreturn]] ALLOT_COLD void operator()([[maybe_unused]] misuse what, [[maybe_unused]] std::size_t position,
