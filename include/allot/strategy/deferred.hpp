@@ -28,7 +28,7 @@
 //     bytes in use   │        ╱╲ peak
 //                    │      ╱    ╲        ╱╲       as many bytes may wait as are below five quarters of the peak
 //                    │    ╱        ╲____╱    ╲
-//                                   └ less than half of the peak
+//                                   └ less than a quarter of the peak
 //
 // A peak that has passed shows how much memory a program needs. In extents of at least one and a half times the peak,
 // blocks may then wait up to five quarters of it. Blocks beside holes and blocks of up to 64 KiB wait as well: each

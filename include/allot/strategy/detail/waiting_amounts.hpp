@@ -18,8 +18,8 @@
 //     room  │ in use ……… │ may wait …………………………… │ beyond │
 //                   peak of all blocks in use ─┘    └ five quarters of it
 //
-// The peak of all blocks counts once less than half of it is in use, in a room of at least one and a half times the
-// peak. Then as many blocks may wait as are below five quarters of it, up to the granules beyond. This part is used
+// The peak of all blocks counts once less than a quarter of it is in use, in a room of at least one and a half times
+// the peak. Then as many blocks may wait as are below five quarters of it, up to the granules beyond. This part is used
 // instead of the spare one if it is larger.
 //
 // Complexity: O(1). Memory: nine words, five without a spare part. Thread safety: not synchronized.
@@ -101,9 +101,9 @@ public:
     [[nodiscard]] Offset below_passed_peak() const noexcept {
         return std::min(less(ample_.room, ample_.most), less(ample_.most, in_use()));
     }
-    /// Notes the blocks in use if they can be at a new peak, or below half of it for the first time.
+    /// Notes the blocks in use if they can be at a new peak, or below a quarter of it for the first time.
     void note_peak_of_large() noexcept {
-        if (taken_ > ample_.peak || (ample_.most < ample_.peak && taken_ < ample_.peak / 2)) note_peak();
+        if (taken_ > ample_.peak || (ample_.most < ample_.peak && taken_ < ample_.peak / 4)) note_peak();
     }
 
     /// Counts the bytes of an extent before and after a change. An extent that is not inserted has none.
@@ -139,7 +139,7 @@ private:
         if constexpr (has_spare) {
             const Offset used = in_use();
             if (used > ample_.peak) ample_.peak = used;
-            else if (used < ample_.peak / 2 && ample_.room / 3 >= ample_.peak / 2)
+            else if (used < ample_.peak / 4 && ample_.room / 3 >= ample_.peak / 2)
                 ample_.most = static_cast<Offset>(ample_.peak + ample_.peak / 4);
         }
     }
@@ -175,7 +175,7 @@ private:
     struct ample {
         Offset room = 0;   // all extents
         Offset peak = 0;   // of all blocks that are in use
-        Offset most = 0;   // five quarters of the peak, once less than half of it was in use in an ample room
+        Offset most = 0;   // five quarters of the peak, once less than a quarter of it was in use in an ample room
         Offset large = 0;  // waiting blocks of more than `Last` granules
     };
     ALLOT_NO_UNIQUE_ADDRESS std::conditional_t<has_spare, ample, no_room> ample_{};
