@@ -48,9 +48,9 @@ inline constexpr plan_options at_compile_time{.effort = 0, .remember = 0};
 /// Options of `plan_memories` and `plan_moves`.
 struct memories_options {
     /// Limit on the number of buffer placements, summed over all attempts. The default takes about a quarter of a
-    /// second, in addition to the first plan. 0 makes one simple plan. `plan_memories` and `plan_timed` spend at most a
-    /// tenth more than the sum of the limit and the effort of the simple plan, and state it in the plan. The lower
-    /// bound takes time in proportion to the limit, and does not count.
+    /// second. 0 makes one simple plan. `plan_memories` spends at most a tenth more than the limit, or the effort of
+    /// the simple plan if that is higher. `plan_timed` spends at most a tenth more than the sum of both. The plans
+    /// state the spent effort. The lower bound takes time in proportion to the limit, and does not count.
     std::uint64_t effort = 150'000;
     std::size_t search_at_most = 2048;  ///< Largest number of buffers that are packed by search.
     std::size_t remember = 1 << 10;     ///< Number of failed search states to remember, rounded down to a power of two.

@@ -575,7 +575,7 @@ TEST_CASE("spill: effort improves plans of more than search_at_most buffers") {
     }
 }
 
-TEST_CASE("spill: the spent effort is at most a tenth above the limit and the effort of the simple plan") {
+TEST_CASE("spill: the spent effort is at most a tenth above the limit, or that of the simple plan") {
     std::mt19937 random{24};
     for (const std::size_t count : {50U, 400U, 2500U})
         for (const bool is_bounded : {false, true}) {
@@ -590,12 +590,12 @@ TEST_CASE("spill: the spent effort is at most a tenth above the limit and the ef
             memories_problem problem{.buffers = {.buffers = buffers}, .memories = two};
             if (is_bounded) problem.memories = three;
             const std::uint64_t simple = allot::plan_memories(problem, {.effort = 0})->effort;
-            for (const std::uint64_t effort : {2'000U, 30'000U}) {
+            for (const std::uint64_t effort : {2'000U, 7'000U, 30'000U}) {
                 CAPTURE(count);
                 CAPTURE(effort);
                 const auto made = allot::plan_memories(problem, {.effort = effort});
                 REQUIRE(made);
-                CHECK(made->effort <= simple + effort * 11 / 10);
+                CHECK(made->effort <= std::max(simple, effort * 11 / 10));
             }
         }
 }

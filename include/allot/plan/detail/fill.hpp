@@ -168,7 +168,7 @@ private:
     }
     /// Fills holes with a small effort for each candidate, and with a part of the remaining effort.
     constexpr void fill_everywhere() noexcept {
-        const std::uint64_t least = 4 * candidates_.count();
+        const std::uint64_t count = candidates_.count(), least = is_searched_ ? 4 * count : count * 3 / 2;
         const std::uint64_t effort = effort_ == 0 ? least : smaller(left(), effort_ / 4 + least);
         plan_.fill(candidates_.everywhere(), 0, fill_holes<>::looks_for(effort));
         spent_ += plan_.looked_at() / fill_holes<>::looks_a_placement;

@@ -114,8 +114,10 @@ public:
             spent += assign(made, smaller((options_.effort - spent) / 2, most_choices), keep_best, stop);
         // If the next memory has room for all buffers, another round cannot learn anything.
         const bool once = !is_colored && memories().size() <= 2 && memories().back().capacity == plan_memory{}.capacity;
+        // Without a search, a round places each buffer at least once.
+        const auto has_effort = [&] { return searched || options_.effort - spent >= count_; };
         // Rounds with all memories and rounds with those of a coloring take turns.
-        for (bool all_open = true; !is_impossible_ && !is_done(); all_open = !is_colored || !all_open) {
+        for (bool all_open = true; !is_impossible_ && !is_done() && has_effort(); all_open = !is_colored || !all_open) {
             open_memories(!all_open);
             fill_all(once ? options_.effort - spent : (options_.effort - spent) / 2 + 1);
             if (once || (!learn() && !(is_colored && all_open))) break;
