@@ -232,10 +232,10 @@ offset_plan find_by_offsets(const plan_problem& problem, std::uint64_t capacity,
     REQUIRE(search.supports(state));
     search.begin(state);
     for (std::uint64_t nodes = 0, limit = 3; !search.is_decided(); limit += 3)
-        search.run(state, failed, nodes, limit, [] { return false; });
+        REQUIRE_FALSE(search.run(state, failed, nodes, limit, [] { return false; }));
     plan.has_plan = search.has_plan();
     if (!plan.has_plan) plan.bound = search.bound();
-    search.each_placed([&](std::uint32_t item) { REQUIRE(state.place(item)); });
+    for (std::size_t k = 0; k != search.placed(); ++k) REQUIRE(state.place(search.item(k)));
     if (plan.has_plan)
         for (std::uint32_t i = 0; i != count; ++i) plan.offsets[state.map().buffer(i)] = state.offset(i);
     return plan;

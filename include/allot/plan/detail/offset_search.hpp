@@ -77,15 +77,16 @@ public:
         is_decided_ = has_plan_ = false;
     }
     /// Continues until it is decided or `nodes` reaches the limit. `stop()` is called from time to time; if it returns
-    /// true, the search pauses. `state` has the problem and the capacity of `begin`.
+    /// true, the search pauses and the result is true. `state` has the problem and the capacity of `begin`.
     template <class Stop>
-    constexpr void run(const search_state<>& state, failed_states& failed, std::uint64_t& nodes, std::uint64_t limit,
-                       Stop stop) noexcept {
-        while (!is_decided_ && nodes < limit && !(nodes % 256 == 0 && stop())) {
+    [[nodiscard]] constexpr bool run(const search_state<>& state, failed_states& failed, std::uint64_t& nodes,
+                                     std::uint64_t limit, Stop stop) noexcept {
+        while (!is_decided_ && nodes < limit) {
+            if (nodes % 256 == 0 && stop()) return true;
             if (++steps_ % steps_a_node == 0) ++nodes;
             if (is_new_ && waiting_[depth_] == 0) {
                 is_decided_ = has_plan_ = true;
-                return;
+                return false;
             }
             if ((is_new_ ? !failed.contains(take_print()) : defer(state)) && go_on(state)) continue;
             failed.add({print_[2 * depth_], print_[2 * depth_ + 1]});
@@ -93,6 +94,7 @@ public:
             if (depth_ == 0) is_decided_ = true;
             else --depth_;
         }
+        return false;
     }
 
     /// Returns whether `has_plan` is known.
@@ -100,12 +102,10 @@ public:
     [[nodiscard]] constexpr bool has_plan() const noexcept { return has_plan_; }
     /// Returns a height such that no plan is lower. Precondition: the search is decided and has no plan.
     [[nodiscard]] constexpr std::uint64_t bound() const noexcept { return least_too_high_; }
-    /// Calls `visit(item)` for each item of the plan, in the order of offsets. Each is at its lowest offset above the
-    /// items before it.
-    template <class Visit>
-    constexpr void each_placed(Visit visit) const noexcept {
-        for (std::size_t f = 0; f != depth_; ++f) visit(item_[f]);
-    }
+    /// Returns the number of placed items. If there is a plan, it places all of them.
+    [[nodiscard]] constexpr std::size_t placed() const noexcept { return depth_; }
+    /// Returns an item by its position in the order of offsets. It is at its lowest offset above the items before it.
+    [[nodiscard]] constexpr index item(std::size_t position) const noexcept { return item_[position]; }
 
 private:
     [[nodiscard]] static constexpr std::uint64_t bit(index item) noexcept { return std::uint64_t{1} << item; }
@@ -116,9 +116,9 @@ private:
     [[nodiscard]] static constexpr int neighbours_of(index item, const section_bitmaps<>& map) noexcept {
         return std::popcount(bits_of(map.neighbours(item)));
     }
-    template <class Visit>
-    static constexpr void each(std::uint64_t items, Visit visit) noexcept {
-        for (; items != 0; items &= items - 1) visit(static_cast<index>(std::countr_zero(items)));
+    /// Returns the first item of a set. Loops remove it by `rest &= rest - 1`; functions would take longer to compile.
+    [[nodiscard]] static constexpr index first(std::uint64_t items) noexcept {
+        return static_cast<index>(std::countr_zero(items));
     }
     [[nodiscard]] constexpr bool is_deferred(index item) const noexcept { return (deferred_[depth_] & bit(item)) != 0; }
     /// Lowest offset of an item in the current frame.
@@ -135,7 +135,8 @@ private:
     /// Returns the fingerprint of the current frame's first state, and keeps it.
     constexpr fingerprint take_print() noexcept {
         fingerprint print{};
-        each(waiting_[depth_], [&](index i) { print.add(i, lowest(i), is_deferred(i) ? 2 : 1); });
+        for (std::uint64_t rest = waiting_[depth_]; rest != 0; rest &= rest - 1)
+            print.add(first(rest), lowest(first(rest)), is_deferred(first(rest)) ? 2 : 1);
         print_[2 * depth_] = print.first;
         print_[2 * depth_ + 1] = print.second;
         return print;
@@ -145,9 +146,8 @@ private:
         const index item = item_[depth_];
         if (state.is_fixed(item)) return false;
         std::uint64_t same = bit(item);
-        each(waiting_[depth_] & ~same, [&](index i) {
-            if (i > item && (same & bit(state.map().twin(i))) != 0) same |= bit(i);
-        });
+        for (std::uint64_t rest = waiting_[depth_] & ~same; rest != 0; rest &= rest - 1)
+            if (first(rest) > item && (same & bit(state.map().twin(first(rest)))) != 0) same |= bit(first(rest));
         deferred_[depth_] |= same;
         return true;
     }
@@ -166,14 +166,15 @@ private:
         const std::uint64_t waiting = waiting_[depth_];
         index best = no_item;
         std::uint64_t end = none;
-        each(waiting, [&](index i) {
+        for (std::uint64_t rest = waiting; rest != 0; rest &= rest - 1) {
+            const index i = first(rest);
             least_[i] = lowest(i);
             end = smaller(end, lowest(i) + map.size(i));
-            if (is_deferred(i) || (map.twin(i) != i && (waiting & bit(map.twin(i))) != 0)) return;
+            if (is_deferred(i) || (map.twin(i) != i && (waiting & bit(map.twin(i))) != 0)) continue;
             if (best == no_item || lowest(i) < lowest(best) ||
                 (lowest(i) == lowest(best) && neighbours_of(i, map) > neighbours_of(best, map)))
                 best = i;
-        });
+        }
         return best == no_item || lowest(best) >= end ? no_item : best;
     }
     /// Raises the least offsets of deferred items above an item that can block the place of each. Returns the highest
@@ -181,16 +182,19 @@ private:
     [[nodiscard]] constexpr std::uint64_t lift_deferred(index next, const search_state<>& state) noexcept {
         const section_bitmaps<>& map = state.map();
         const std::uint64_t waiting = waiting_[depth_], deferred = deferred_[depth_] & waiting;
-        each(deferred, [&](index i) { least_[i] = larger(least_[i], lowest(next)); });
+        for (std::uint64_t rest = deferred; rest != 0; rest &= rest - 1)
+            least_[first(rest)] = larger(least_[first(rest)], lowest(next));
         std::uint64_t highest = 0;
-        each(deferred, [&](index i) {
+        for (std::uint64_t rest = deferred; rest != 0; rest &= rest - 1) {
+            const index i = first(rest);
             std::uint64_t above = none;
-            each(bits_of(map.neighbours(i)) & waiting, [&](index j) {
+            for (std::uint64_t others = bits_of(map.neighbours(i)) & waiting; others != 0; others &= others - 1) {
+                const index j = first(others);
                 if (least_[j] < lowest(i) + map.size(i)) above = smaller(above, least_[j] + map.size(j));
-            });
+            }
             highest = larger(highest, above == none ? none : state.end_from(i, above));
             least_[i] = larger(least_[i], above);
-        });
+        }
         return highest;
     }
     /// Returns the highest end of a section whose waiting items are on top of their least offset.
@@ -198,10 +202,10 @@ private:
         std::uint64_t highest = 0;
         for (index s = 0; s != map.sections(); ++s) {
             std::uint64_t sum = 0, bottom = none;
-            each(bits_of(map.members(s)) & waiting_[depth_], [&](index i) {
-                sum += map.size(i);
-                bottom = smaller(bottom, least_[i]);
-            });
+            for (std::uint64_t rest = bits_of(map.members(s)) & waiting_[depth_]; rest != 0; rest &= rest - 1) {
+                sum += map.size(first(rest));
+                bottom = smaller(bottom, least_[first(rest)]);
+            }
             if (sum != 0) highest = larger(highest, bottom > none - sum ? none : bottom + sum);
         }
         return highest;
@@ -212,14 +216,16 @@ private:
         const std::uint64_t waiting = waiting_[depth_] & ~bit(item);
         std::uint64_t deferred = deferred_[depth_] & waiting;
         ++depth_;
-        each(waiting, [&](index i) { lowest(i) = lowest_[(depth_ - 1) * least_.size() + i]; });
+        for (std::uint64_t rest = waiting; rest != 0; rest &= rest - 1)
+            lowest(first(rest)) = lowest_[(depth_ - 1) * least_.size() + first(rest)];
         std::uint64_t highest = 0;
-        each(bits_of(state.map().neighbours(item)) & waiting, [&](index i) {
-            if (lowest(i) >= top) return;
+        for (std::uint64_t rest = bits_of(state.map().neighbours(item)) & waiting; rest != 0; rest &= rest - 1) {
+            const index i = first(rest);
+            if (lowest(i) >= top) continue;
             lowest(i) = top;
             deferred &= ~bit(i);
             highest = larger(highest, state.is_fixed(i) ? none : state.end_from(i, lowest(i)));
-        });
+        }
         if (!is_within(highest, state)) {
             --depth_;
             return false;

@@ -217,13 +217,13 @@ private:
                                               Stop& stop) noexcept {
         static_cast<void>(state_.start(capacity));  // it was possible in the first round
         if (is_first) by_offsets_.begin(state_);
-        by_offsets_.run(state_, failed_, nodes_, most, [&] { return stopped_ = stopped_ || stop(); });
+        stopped_ = by_offsets_.run(state_, failed_, nodes_, most, stop);
         if (!by_offsets_.is_decided()) return search_answer::out_of_budget;
         if (!by_offsets_.has_plan()) {
             proved_ = larger(proved_, by_offsets_.bound());
             return search_answer::infeasible;
         }
-        by_offsets_.each_placed([&](index item) { static_cast<void>(state_.place(item)); });
+        for (std::size_t k = 0; k != by_offsets_.placed(); ++k) static_cast<void>(state_.place(by_offsets_.item(k)));
         return search_answer::found;
     }
 
