@@ -8,10 +8,9 @@
 //
 // `fill_choice` improves a choice by ruin and recreate: it removes the buffers around a moment and adds buffers in a
 // different order, best value for the price of their bytes first. `packing_search` packs each choice that is worth more
-// than the best plan. The slack starts at 0, grows until a choice can be packed, and then shrinks. After much effort,
-// every second search begins with the order of the best plan's offsets. `fill_holes` adds further buffers to the holes
-// of a packed choice, and repeats ruin and recreate there without a search. If the problem is too large for a search, a
-// greedy plan makes the first packing.
+// than the best plan. The slack starts at 0, grows until a choice can be packed, and then shrinks. `fill_holes` adds
+// further buffers to the holes of a packed choice, and repeats ruin and recreate there without a search. If the problem
+// is too large for a search, a greedy plan makes the first packing.
 //
 // Each step of ruin and recreate only visits buffers that live nearby, and counts them as effort.
 //
@@ -147,16 +146,14 @@ private:
     }
 
     /// Tries to pack a choice that is worth more than the plan, with a limited number of search nodes. On success, the
-    /// packing becomes the plan. `resumes`: the search begins with the order of the plan's offsets.
+    /// packing becomes the plan.
     template <class Stop>
-    [[nodiscard]] constexpr bool pack(Stop& stop, bool resumes, std::uint64_t patience = 2000) noexcept {
+    [[nodiscard]] constexpr bool pack(Stop& stop, std::uint64_t patience = 2000) noexcept {
         if (choice_.worth() <= plan_.worth()) return false;
         const plan_problem chosen = problem_of(choice_.chosen());
         packing_search<> search{chosen, {workspace_, remember_}, part_.sizes()};
-        for (std::size_t k = 0; resumes && k != packed_count_; ++k)  // new buffers come first
-            trial_[k] = plan_.placed()[packed_[k]] != 0 ? plan_.offset(packed_[k]) : 0;
         const search_result found =
-            search.find(candidates_.capacity(), {trial_, packed_count_}, smaller(patience, left()), stop, resumes);
+            search.find(candidates_.capacity(), {trial_, packed_count_}, smaller(patience, left()), stop);
         spent_ += 1 + packed_count_ / 2 + found.nodes;
         if (found.answer != search_answer::found) return false;
         adopt();
@@ -167,7 +164,7 @@ private:
     constexpr void pack_hint(const std::uint32_t* hint, Stop& stop) noexcept {
         choice_.limit_to(0);
         choice_.choose_these(hint);
-        static_cast<void>(pack(stop, false, effort_ / 16));
+        static_cast<void>(pack(stop, effort_ / 16));
     }
     /// Fills holes with a small effort for each candidate, and with a part of the remaining effort.
     constexpr void fill_everywhere() noexcept {
@@ -214,7 +211,6 @@ private:
     constexpr void improve(Stop& stop) noexcept {
         constexpr std::uint64_t slacks[]{0, 10, 20, 30, 50, 80, 120, 200, 300, 500};
         constexpr int tries_for_better = 50, tries_in_holes = 4;
-        constexpr std::uint64_t resumes_after = 150'000;  // before that, the other orders find more
         if (!is_searched_) {
             while (goes_on(stop)) spent_ += plan_.ruin(left());
             return;
@@ -225,17 +221,15 @@ private:
             most_slack = slacks[i];
             choose_anew(most_slack);
             for (std::uint64_t k = 0; k != tries && spent_ < effort_; ++k) static_cast<void>(choice_.ruin(spent_));
-            if (choice_.worth() <= plan_.worth() || pack(stop, false)) break;  // more slack would only lower the worth
+            if (choice_.worth() <= plan_.worth() || pack(stop)) break;  // more slack would only lower the worth
         }
         // Too much slack leaves no better choice; too little leaves none that can be packed.
-        bool resumes = false;
         for (std::uint64_t slack = most_slack; goes_on(stop);) {
             choice_.choose_these(plan_.placed());
             choice_.limit_to(slack);
             bool better = false;
             for (int k = 0; k != tries_for_better && !better && spent_ < effort_; ++k) better = choice_.ruin(spent_);
-            if (better) resumes = !resumes && spent_ >= resumes_after;  // every second time
-            if (better && !pack(stop, resumes)) slack = smaller(slack + most_slack / 16 + 1, most_slack);
+            if (better && !pack(stop)) slack = smaller(slack + most_slack / 16 + 1, most_slack);
             else slack = slack * 3 / 4;
             for (int k = 0; k != tries_in_holes && spent_ < effort_; ++k) spent_ += plan_.ruin(left());
         }

@@ -28,8 +28,7 @@
 // Orders and rules alternate in rounds whose lengths follow Luby's sequence `1 1 2 1 1 2 4 …`. A round remembers the
 // failed states of earlier rounds, and its order places buffers early that caused many dead ends. A round that exhausts
 // the tree without a plan is a proof. All arithmetic is on integers with fixed seeds: the same problem has the same
-// answer, offsets and number of nodes on every machine. A search that resumes a similar plan begins with two rounds in
-// the order of its offsets.
+// answer, offsets and number of nodes on every machine.
 //
 // For up to 64 buffers, `offset_search` takes turns with the rounds after the sixth. It continues in each turn.
 //
@@ -132,15 +131,14 @@ public:
 
     /// Searches offsets such that all buffers end at or below `capacity`, with at most `nodes` nodes. Writes `offsets`,
     /// by buffer, only if it finds them. `stop()` is called from time to time; if it returns true, the search is out of
-    /// budget. `resumes`: `offsets` are those of a similar plan, and the first two rounds try its lowest buffers first.
+    /// budget.
     template <class Stop = never_stops>
     [[nodiscard]] constexpr search_result find(std::uint64_t capacity, plan_array<std::uint64_t> offsets,
-                                               std::uint64_t nodes, Stop stop = {}, bool resumes = false) noexcept {
+                                               std::uint64_t nodes, Stop stop = {}) noexcept {
         if (!well_formed_ || offsets.size() != map().buffers()) return {};
         nodes_ = 0;
         stopped_ = false;
-        const std::uint64_t* const similar = resumes ? offsets.data() : nullptr;
-        search_result result{.answer = attempt(capacity, nodes, stop, similar), .bound = bound()};
+        search_result result{.answer = attempt(capacity, nodes, stop), .bound = bound()};
         if (result.answer == search_answer::infeasible) result.bound = larger(proved_, next_height(capacity));
         if (result.answer == search_answer::found) result.height = write(offsets);
         result.nodes = nodes_;
@@ -193,16 +191,13 @@ private:
     }
 
     template <class Stop>
-    constexpr search_answer attempt(std::uint64_t capacity, std::uint64_t budget, Stop& stop,
-                                    const std::uint64_t* similar) noexcept {
+    constexpr search_answer attempt(std::uint64_t capacity, std::uint64_t budget, Stop& stop) noexcept {
         proved_ = bound();
         if (map().contradictory() || bound() > capacity) return search_answer::infeasible;
         failed_.clear();
         orders_.forget();
         for (std::uint64_t round = 0;; ++round) {
-            if (similar == nullptr) orders_.take(round / 2, map());
-            else if (round < 2) orders_.take_lowest_first(similar, map());
-            else orders_.take(round / 2 - 1, map());
+            orders_.take(round / 2, map());
             lowest_floors_only_ = round % 2 == 0;
             const std::uint64_t nodes = luby(round + 1) * (2 * std::uint64_t{map().items()} + 32);
             search_answer answer = search(capacity, limit(nodes, budget), stop);

@@ -69,35 +69,24 @@ public:
                              (dice >> 12 & 15) * (dice >> 16 & 15) / 16,
                              turn < first_that_learns ? 0 : dice >> 24 & 15};
         const weights w = turn < first.size() ? first[static_cast<std::size_t>(turn)] : random;
+        const auto by_key = sorted_.first(map.items());
         for (index i = 0; i < map.items(); ++i) {
             std::uint64_t most = 0;
             map.each_section(i, [&](index s) { most = larger(most, map.total(s)); });
             key_[i] = w.size * logarithm(map.size(i)) + w.length * logarithm(map.length(i)) +
                       w.total * logarithm(most) + w.dead_ends * logarithm(dead_ends_[i] + 1) +
                       w.noise * (mixed(turn * 0x10001 + map.buffer(i)) & 0xffff);
-            sorted_[i] = i;
+            by_key[i] = i;
         }
-        sort_by_key(map);
-    }
-    /// Takes the buffers with the lowest offsets of a plan first.
-    constexpr void take_lowest_first(const std::uint64_t* offsets, const section_bitmaps<>& map) noexcept {
-        for (index i = 0; i < map.items(); ++i) {
-            key_[i] = ~offsets[map.buffer(i)];
-            sorted_[i] = i;
-        }
-        sort_by_key(map);
+        sort(by_key.data(), by_key.size(),
+             [&](index a, index b) { return key_[a] != key_[b] ? key_[a] > key_[b] : map.buffer(a) < map.buffer(b); });
+        for (index k = 0; k < map.items(); ++k) rank_[by_key[k]] = k;
     }
 
     /// Returns an item's position in the order.
     [[nodiscard]] constexpr index rank(std::size_t item) const noexcept { return rank_[item]; }
 
 private:
-    /// Ranks the items, highest key first.
-    constexpr void sort_by_key(const section_bitmaps<>& map) noexcept {
-        sort(sorted_.data(), map.items(),
-             [&](index a, index b) { return key_[a] != key_[b] ? key_[a] > key_[b] : map.buffer(a) < map.buffer(b); });
-        for (index k = 0; k < map.items(); ++k) rank_[sorted_[k]] = k;
-    }
     /// Returns about 65536 log2(x): exact for powers of two, linear between them; 0 for 0.
     [[nodiscard]] static constexpr std::uint64_t logarithm(std::uint64_t x) noexcept {
         if (x == 0) return 0;
