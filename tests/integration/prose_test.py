@@ -83,6 +83,13 @@ class Prose(unittest.TestCase):
                 for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if len(line) > 120]
         self.assertEqual(long, [])
 
+    def test_lines_of_documents_have_at_most_120_columns(self):  # a link or an image cannot be wrapped
+        long = [f"{path.relative_to(ROOT)}:{number}" for path in files() if path.suffix == ".md"
+                for number, text in prose(path)
+                if len(line := path.read_text(encoding="utf-8").splitlines()[number - 1]) > 120 and not line.startswith("#")
+                and not line.startswith(("[", "![")) and " " in line.strip()]
+        self.assertEqual(long, [])
+
     def test_patterns_find_their_examples(self):
         for text in ("who asks", "it has not a base", "What is freed comes back", "the size of what is left", "there is none"):
             with self.subTest(text=text):
