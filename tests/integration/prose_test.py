@@ -84,10 +84,12 @@ class Prose(unittest.TestCase):
         self.assertEqual(long, [])
 
     def test_lines_of_documents_have_at_most_120_columns(self):  # a link or an image cannot be wrapped
-        long = [f"{path.relative_to(ROOT)}:{number}" for path in files() if path.suffix == ".md"
-                for number, text in prose(path)
-                if len(line := path.read_text(encoding="utf-8").splitlines()[number - 1]) > 120 and not line.startswith("#")
-                and not line.startswith(("[", "![")) and " " in line.strip()]
+        long = []
+        for path in files():
+            if path.suffix == ".md":
+                lines = path.read_text(encoding="utf-8").splitlines()
+                long += [f"{path.relative_to(ROOT)}:{number}" for number, _ in prose(path)
+                         if len(lines[number - 1]) > 120 and not lines[number - 1].startswith(("#", "[", "!["))]
         self.assertEqual(long, [])
 
     def test_patterns_find_their_examples(self):
