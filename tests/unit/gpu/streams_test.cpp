@@ -135,6 +135,7 @@ TEST_CASE(VENDOR ": the fake runtime refuses calls on a stream that was destroye
     CHECK(gpu::stream_synchronize(gone) == gpu::invalid_handle);
     CHECK(device.acquire({1000, 256}).error() == gpu::invalid_handle);
     device.release(*region);
+    CHECK(gpu::get_last_error() == gpu::invalid_handle);  // release cannot return it
     CHECK(fake_gpu::live() == 1);
     CHECK(fake_gpu::free_device(region->base) == gpu::success);
 }
