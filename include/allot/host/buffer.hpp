@@ -77,7 +77,7 @@ public:
     buffer(void* base, std::size_t size) noexcept : window_{base, size} {}
     /// Refers to all bytes of an array.
     template <std::size_t Size>
-    explicit buffer(std::byte (&array)[Size]) noexcept : buffer{array, Size} {}
+    explicit buffer(std::byte (&whole_array)[Size]) noexcept : buffer{whole_array, Size} {}
 
     /// Returns the size of the window in bytes.
     [[nodiscard]] std::size_t capacity() const noexcept { return window_.capacity(); }

@@ -50,9 +50,9 @@ public:
     }
 
     constexpr offset_search() noexcept = default;
-    constexpr offset_search(std::size_t buffers, plan_workspace& workspace) noexcept {
-        if (buffers > most_buffers) return;
-        const std::size_t frames = buffers + 1;
+    constexpr offset_search(std::size_t buffer_count, plan_workspace& workspace) noexcept {
+        if (buffer_count > most_buffers) return;
+        const std::size_t frames = buffer_count + 1;
         item_ = cut(workspace.u32, frames);
         for (auto* array : {&waiting_, &deferred_, &least_}) *array = cut(workspace.u64, frames);
         print_ = cut(workspace.u64, 2 * frames);
