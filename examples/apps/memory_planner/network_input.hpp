@@ -27,8 +27,8 @@ namespace planner {
         if (!has_branches) continue;
         std::string gaps;
         for (std::size_t i = 1; i < each.lives.size(); ++i) {
-            gaps += (i == 1 ? "" : " ") + std::to_string(each.lives[i - 1].until) + '-' +
-                    std::to_string(each.lives[i].from);
+            if (i != 1) gaps += ' ';
+            gaps += std::to_string(each.lives[i - 1].until) + '-' + std::to_string(each.lives[i].from);
             made.revivals.push_back({id, each.lives[i]});
         }
         made.rows.back().text += ',' + gaps;
