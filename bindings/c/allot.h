@@ -157,7 +157,8 @@ ALLOT_API const char* allot_status_text(allot_status status);
 /* ── what all handles have in common ─────────────────────────────────────────────────────────────────────────────── */
 
 /* The source of the library's own memory. Both functions get `user`. `allocate` returns NULL if it has no memory.
- * `align` is a power of two and at most 16, and `size` is not 0. */
+ * `align` is a power of two and at most 16, and `size` is not 0. If both functions are NULL, the source is malloc and
+ * free. If only one is NULL, the call fails with ALLOT_NULL_ARGUMENT. */
 typedef struct allot_callbacks {
     void* (*allocate)(void* user, size_t size, size_t align);
     void (*release)(void* user, void* memory, size_t size, size_t align);
