@@ -4,9 +4,10 @@
 
     malloc.py LIBRARY [--programs FILE] [--rounds N] [--json FILE] [--only NAME,...]
 
-LIBRARY is liballot_malloc.so. FILE is malloc_programs (malloc_programs.cpp). The peers are Debian's libmimalloc2.0 and libjemalloc2, as far as they are installed. In each
-round, every program runs once with each malloc, and the order of the mallocs rotates. The table has the least processor time
-of all rounds, and the median of the largest resident memory. A program that is not installed is skipped with a reason.
+LIBRARY is liballot_malloc.so. FILE is malloc_programs (malloc_programs.cpp). The peers are Debian's libmimalloc2.0 and
+libjemalloc2, as far as they are installed. In each round, every program runs once with each malloc, and the order of the
+mallocs rotates. The tables have the least processor time of all rounds, and the median of the largest resident memory. A
+program that is not installed is skipped with a reason.
 """
 
 import argparse
@@ -208,19 +209,16 @@ def measure(programs, mallocs, rounds, folder):
 
 
 def table(results, names):
-    lines = ["| program | " + " | ".join(f"{name}: time, memory" for name in names) + " |", "|---|" + "---|" * len(names)]
-    ratios = {name: ([], []) for name in names}
+    """The least processor time and the median memory of each malloc but glibc's, as ratios to those of glibc."""
+    columns = [(kind, name) for kind in ("time", "memory") for name in names if name != "glibc"]
+    lines = ["| program | " + " | ".join(f"{kind}: {name}" for kind, name in columns) + " |", "|---|" + "--:|" * len(columns)]
+    rows = {}
     for program, found in results.items():
-        base = min(t for t, _ in found["glibc"]), median(m for _, m in found["glibc"])
-        cells = []
-        for name in names:
-            pair = min(t for t, _ in found[name]) / base[0], median(m for _, m in found[name]) / base[1]
-            for into, ratio in zip(ratios[name], pair):
-                into.append(ratio)
-            cells.append("{:.2f} {:.2f}".format(*pair))
-        lines.append(f"| {program} | " + " | ".join(cells) + " |")
-    lines.append("| geometric mean | " + " | ".join("{:.2f} {:.2f}".format(*map(geometric_mean, ratios[name])) for name in names) + " |")
-    return "\n".join(lines)
+        taken = {("time", name): min(t for t, _ in found[name]) for name in names}
+        taken |= {("memory", name): median(m for _, m in found[name]) for name in names}
+        rows[program] = [taken[kind, name] / taken[kind, "glibc"] for kind, name in columns]
+    rows["geometric mean"] = list(map(geometric_mean, zip(*rows.values())))
+    return "\n".join(lines + [f"| {program} | " + " | ".join(f"{ratio:.2f}" for ratio in row) + " |" for program, row in rows.items()])
 
 
 def main():
@@ -249,9 +247,9 @@ def main():
         results = measure({name: how for name, how in (programs | own).items() if name in wanted}, mallocs, arguments.rounds, folder)
     if arguments.json:
         arguments.json.write_text(json.dumps(results))
-    for names in (programs, own):
+    for title, names in (("programs of Debian, ratios to glibc", programs), ("programs after known benchmarks, ratios to glibc", own)):
         if shown := {name: results[name] for name in names if name in results}:
-            print(table(shown, list(mallocs)) + "\n")
+            print(f"{title}\n\n{table(shown, list(mallocs))}\n")
 
 
 if __name__ == "__main__":
