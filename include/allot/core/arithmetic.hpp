@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// arithmetic: provides size arithmetic that detects overflow, and bit operations on unsigned integers.
+// arithmetic: provides size arithmetic that detects overflow, and roundings to powers of two.
 //
 //     std::size_t count = 1000, bytes = 0;
 //     if (!allot::checked_multiply(count, sizeof(float), bytes)) log("the array is too large");
@@ -29,29 +29,6 @@ template <std::unsigned_integral T>
 [[nodiscard]] constexpr bool is_alignment(T align) noexcept {
     const auto below = static_cast<T>(align - 1);
     return (align ^ below) > below;
-}
-
-/// Returns the number of trailing zero bits. Precondition: `bits != 0`.
-// On processors without such an instruction, std::countr_zero adds a test for 0.
-[[nodiscard]] constexpr std::size_t lowest_one(std::uint64_t bits) noexcept {
-    return static_cast<std::size_t>(detail::trailing_zeros(bits));
-}
-/// Returns the number of trailing zero bits of a narrow integer. Precondition: `bits != 0`.
-template <std::unsigned_integral T>
-    requires(sizeof(T) <= sizeof(unsigned))  // half the instructions of the 64-bit overload on 32-bit processors
-[[nodiscard]] constexpr std::size_t lowest_one(T bits) noexcept {
-    return static_cast<std::size_t>(detail::trailing_zeros(static_cast<unsigned>(bits)));
-}
-
-/// Returns the index of the highest set bit, counted from 0. Precondition: `bits != 0`.
-[[nodiscard]] constexpr unsigned highest_one(std::uint64_t bits) noexcept {
-    return 63U ^ static_cast<unsigned>(detail::leading_zeros(bits));
-}
-/// Returns the index of the highest set bit of a narrow integer, counted from 0. Precondition: `bits != 0`.
-template <std::unsigned_integral T>
-    requires(sizeof(T) <= sizeof(unsigned))
-[[nodiscard]] constexpr unsigned highest_one(T bits) noexcept {
-    return 31U ^ static_cast<unsigned>(detail::leading_zeros(static_cast<unsigned>(bits)));
 }
 
 /// Stores `a + b` in `sum` and returns true. Returns false and leaves `sum` unchanged when the sum overflows.
@@ -99,6 +76,39 @@ template <std::unsigned_integral T>
 [[nodiscard]] constexpr T alignment_of(T value) noexcept {
     return value & static_cast<T>(~value + 1);
 }
+
+namespace detail {
+
+/// Returns the number of trailing zero bits. Precondition: `bits != 0`.
+// On processors without such an instruction, std::countr_zero adds a test for 0.
+[[nodiscard]] constexpr std::size_t lowest_one(std::uint64_t bits) noexcept {
+    return static_cast<std::size_t>(trailing_zeros(bits));
+}
+/// Returns the number of trailing zero bits of a narrow integer. Precondition: `bits != 0`.
+template <std::unsigned_integral T>
+    requires(sizeof(T) <= sizeof(unsigned))  // half the instructions of the 64-bit overload on 32-bit processors
+[[nodiscard]] constexpr std::size_t lowest_one(T bits) noexcept {
+    return static_cast<std::size_t>(trailing_zeros(static_cast<unsigned>(bits)));
+}
+
+/// Returns the index of the highest set bit, counted from 0. Precondition: `bits != 0`.
+[[nodiscard]] constexpr unsigned highest_one(std::uint64_t bits) noexcept {
+    return 63U ^ static_cast<unsigned>(leading_zeros(bits));
+}
+/// Returns the index of the highest set bit of a narrow integer, counted from 0. Precondition: `bits != 0`.
+template <std::unsigned_integral T>
+    requires(sizeof(T) <= sizeof(unsigned))
+[[nodiscard]] constexpr unsigned highest_one(T bits) noexcept {
+    return 31U ^ static_cast<unsigned>(leading_zeros(static_cast<unsigned>(bits)));
+}
+
+/// Returns `a / b`, rounded up. Precondition: `b != 0`.
+template <std::unsigned_integral T>
+[[nodiscard]] constexpr T divided_up(T a, T b) noexcept {
+    return static_cast<T>(a / b + (a % b != 0 ? 1 : 0));
+}
+
+}  // namespace detail
 
 }  // namespace v1
 }  // namespace allot

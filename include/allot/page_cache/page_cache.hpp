@@ -172,7 +172,7 @@ public:
         detail::sequence_record& of = tables_[index];
         const std::uint32_t each = base::tokens_of_page(of.model), first = base::pages_of(of);
         if (count > no_page - of.tokens) return answer::failure(page_refusal::too_long);
-        const std::uint32_t all = of.tokens + count, last = all / each + (all % each != 0 ? 1 : 0);
+        const std::uint32_t all = of.tokens + count, last = detail::divided_up(all, each);
         if (last > tables_.most_pages()) return answer::failure(page_refusal::too_long);
         const detail::table_change change{of};
         base::slide_windows(index);
@@ -242,7 +242,7 @@ public:
         detail::sequence_record& of = tables_[index];
         if (tokens >= of.tokens) return tokens == of.tokens ? page_refusal::none : page_refusal::not_full;
         const std::uint32_t each = base::tokens_of_page(of.model), last = base::pages_of(of);
-        const std::uint32_t pages = tokens / each + (tokens % each != 0 ? 1 : 0);
+        const std::uint32_t pages = detail::divided_up(tokens, each);
         bool present = true;
         base::for_each_row(of.model, [&](std::uint32_t row, std::uint32_t group) {
             for (std::uint32_t at = detail::passed_pages(groups_[group], tokens); at < pages; ++at)
@@ -319,7 +319,7 @@ public:
             return answer::failure(page_refusal::not_a_sequence);
         const std::uint32_t model = detail::load_shared(of.model), first = shape_.first[model];
         const std::uint32_t each = base::tokens_of_page(model), tokens = detail::load_shared(of.tokens);
-        const std::uint32_t count = tokens / each + (tokens % each != 0 ? 1 : 0);
+        const std::uint32_t count = detail::divided_up(tokens, each);
         if (group < first || group >= shape_.first[model + 1]) return answer::failure(page_refusal::not_a_model);
         if (count > into.size()) return answer::failure(page_refusal::too_long);
         const auto entries = tables_.row(sequence.index_, group - first);

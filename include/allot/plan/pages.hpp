@@ -59,7 +59,7 @@ inline namespace v1 {
     for (std::size_t i = 0; i != problem.buffers.size(); ++i) {
         const plan_buffer& buffer = problem.buffers[i];
         if (page_size % buffer.align != 0) return answer::failure({plan_refusal::unsupported, i});
-        const std::uint64_t pages = buffer.size / page_size + (buffer.size % page_size != 0 ? 1 : 0);
+        const std::uint64_t pages = detail::divided_up(buffer.size, page_size);
         // Page numbers have 32 bits.
         if (pages > ~std::uint32_t{0} - sum) return answer::failure({plan_refusal::too_large, i});
         sum += static_cast<std::size_t>(pages);
@@ -92,7 +92,7 @@ inline namespace v1 {
     for (std::size_t i = 0; i != count; ++i) {
         first[i] = sum;
         const std::uint64_t size = problem.buffers[i].size;
-        sum += static_cast<std::uint32_t>(size / page_size + (size % page_size != 0 ? 1 : 0));
+        sum += static_cast<std::uint32_t>(detail::divided_up(size, page_size));
     }
     first[count] = sum;
     detail::lifetime_sweep{problem, starts, ends, scratch}.run(

@@ -216,7 +216,7 @@ public:
             const auto rest = holes_.bins.rest_of_first_word(own);
             if (rest % 2 != 0) return holes_.take_first(own, need, wanted.size);
             if (rest == 0) return holes_.allocate_after_first_word(wanted.size, need);
-            return holes_.cut_first(wanted.size, static_cast<bin>(lowest_one(rest)), need, own);
+            return holes_.cut_first(wanted.size, static_cast<bin>(detail::lowest_one(rest)), need, own);
         }
         const Offset need = sizes::of_node(wanted.size);
         if (need == 0 || !is_alignment(wanted.align)) return {};

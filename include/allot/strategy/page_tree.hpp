@@ -100,7 +100,7 @@ public:
     static constexpr std::size_t extent_align = Options.page << Options.largest_order;
 
 private:
-    static constexpr unsigned page_log2 = highest_one(std::uint64_t{Options.page});
+    static constexpr unsigned page_log2 = detail::highest_one(std::uint64_t{Options.page});
     static_assert(page_log2 + Options.largest_order < std::numeric_limits<Offset>::digits &&
                       page_log2 + Options.largest_order < std::numeric_limits<std::size_t>::digits,
                   "allot: the largest block of a page_tree does not fit the offset type: use a smaller page or "
@@ -240,7 +240,7 @@ private:
     /// Returns the logarithm of the number of pages that a size takes. Precondition: 0 < size <= largest.
     [[nodiscard]] static constexpr unsigned order_of(Offset size) noexcept {
         const auto above = static_cast<Offset>(static_cast<Offset>(size - 1) >> page_log2);
-        return above == 0 ? 0 : highest_one(above) + 1;
+        return above == 0 ? 0 : detail::highest_one(above) + 1;
     }
     [[nodiscard]] static constexpr Offset rounded(Offset size) noexcept {
         return static_cast<Offset>(page << order_of(size));

@@ -45,8 +45,7 @@ protected:
         return groups_[shape_.first[model]].page_tokens;
     }
     [[nodiscard]] std::uint32_t pages_of(const sequence_record& of) const noexcept {
-        const std::uint32_t each = tokens_of_page(of.model);
-        return of.tokens / each + (of.tokens % each != 0 ? 1 : 0);
+        return divided_up(of.tokens, tokens_of_page(of.model));
     }
     [[nodiscard]] static page_key root_of(std::uint32_t model, page_key salt) noexcept {
         return chain_keys({model, 0}, salt);

@@ -39,7 +39,7 @@ struct value_per_byte {
     [[nodiscard]] constexpr std::uint64_t of(std::uint64_t count) const noexcept {
         const std::uint64_t whole = value / bytes * count, rest = value % bytes;
         std::uint64_t product = 0;
-        if (checked_multiply(rest, count, product)) return whole + product / bytes + (product % bytes != 0 ? 1 : 0);
+        if (checked_multiply(rest, count, product)) return whole + divided_up(product, bytes);
         return whole + rest / (bytes / count + 1);
     }
 };

@@ -167,10 +167,6 @@ private:
     }
     [[nodiscard]] static constexpr index from(std::uint64_t span) noexcept { return static_cast<index>(span >> 32); }
     [[nodiscard]] static constexpr index until(std::uint64_t span) noexcept { return static_cast<index>(span); }
-    // A step as an unsigned number, in the same order.
-    [[nodiscard]] static constexpr std::uint64_t step(std::int64_t time) noexcept {
-        return static_cast<std::uint64_t>(time) ^ std::uint64_t{1} << 63;
-    }
 
     constexpr void take_arrays(section_counts counts, plan_workspace& workspace) noexcept {
         rows_.width = counts.row();
@@ -216,8 +212,8 @@ private:
         const auto starts = steps_.first(lifetimes), ends = steps_.subspan(lifetimes);
         std::size_t lives = 0;
         each_lifetime(problem, sizes, [&](std::size_t, lifetime live, std::uint64_t) {
-            starts[lives] = step(live.from);
-            ends[lives++] = step(live.until);
+            starts[lives] = ordered(live.from);
+            ends[lives++] = ordered(live.until);
         });
         sort(starts.data(), lives);
         sort(ends.data(), lives);
@@ -236,7 +232,7 @@ private:
     template <class Visit>
     constexpr void each_time_span(const plan_problem& problem, const plan_sizes& sizes, Visit visit) const noexcept {
         const auto section = [&](std::int64_t time) {
-            return first_position(time_sections_, [&](std::size_t s) { return times_[s] >= step(time); });
+            return first_position(time_sections_, [&](std::size_t s) { return times_[s] >= ordered(time); });
         };
         each_lifetime(problem, sizes, [&](std::size_t buffer, lifetime live, std::uint64_t size) {
             visit(buffer, span_of(section(live.from), section(live.until)), size);

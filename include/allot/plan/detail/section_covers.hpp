@@ -232,9 +232,6 @@ public:
 private:
     static constexpr std::uint32_t is_free = 0, is_in = 1, is_out = 2;
 
-    [[nodiscard]] static constexpr std::uint64_t divided_up(std::uint64_t a, std::uint64_t b) noexcept {
-        return a / b + (a % b != 0 ? 1 : 0);
-    }
     /// Keeps each section whose index is a multiple of `stride`, as long as there is memory for the shares.
     /// Precondition: `first_` has the number of shares of each section.
     constexpr void select(std::uint64_t stride) noexcept {
@@ -256,7 +253,7 @@ private:
         for (std::uint32_t s = 0; s != of_->count(); ++s) {
             if (is_omitted(s)) continue;
             const std::uint64_t pieces = divided_up(excess_[s], granule);
-            unit_[s] = divided_up(pieces, table_.most_units(count(s))) * granule;
+            unit_[s] = divided_up<std::uint64_t>(pieces, table_.most_units(count(s))) * granule;
             need_[s] = static_cast<std::uint32_t>(divided_up(excess_[s], unit_[s]));
             operations += count(s) * need_[s];
         }

@@ -58,7 +58,7 @@ struct page_words_shape {
         constexpr std::size_t bits = std::numeric_limits<std::size_t>::digits, lines = 32;
         constexpr unsigned word_order = highest_one(bits);
         const std::size_t block = largest_order > word_order ? std::size_t{1} << (largest_order - word_order) : 1;
-        const std::size_t least = block > lines ? block : lines, words = pages / bits + (pages % bits != 0);
+        const std::size_t least = block > lines ? block : lines, words = divided_up(pages, bits);
         std::size_t each = bits;
         while (each > least && words / each / 2 < processors) each /= 2;
         return {pages, largest_order, processors, each};
@@ -174,9 +174,9 @@ private:
                           release = std::memory_order_release;
 
     static constexpr word all = std::numeric_limits<word>::max();
-    static constexpr std::size_t word_count = Shape.pages / word_bits + (Shape.pages % word_bits != 0);
+    static constexpr std::size_t word_count = divided_up<std::size_t>(Shape.pages, word_bits);
     static constexpr std::size_t fan = Shape.subtree_words;
-    static constexpr std::size_t subtree_count = word_count / fan + (word_count % fan != 0);
+    static constexpr std::size_t subtree_count = divided_up(word_count, fan);
     static constexpr index nowhere = 0;  // slots count words from 1, so that zeroed memory is valid
     static_assert(word_count < std::numeric_limits<index>::max());
 

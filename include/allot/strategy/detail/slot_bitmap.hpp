@@ -244,8 +244,8 @@ public:
 
 private:
     static constexpr std::size_t bits = 64;
-    static constexpr std::size_t word_count = Count / bits + (Count % bits != 0);
-    static constexpr std::size_t summary_count = word_count / bits + (word_count % bits != 0);
+    static constexpr std::size_t word_count = divided_up(Count, bits);
+    static constexpr std::size_t summary_count = divided_up(word_count, bits);
 
     [[nodiscard]] constexpr std::size_t index_of(Offset at) const noexcept {
         return static_cast<std::size_t>(static_cast<Offset>(at - whole_.offset) / Slot);

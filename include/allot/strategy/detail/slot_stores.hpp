@@ -268,7 +268,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t word_count = Count / word_bits + (Count % word_bits != 0);
+    static constexpr std::size_t word_count = divided_up(Count, word_bits);
 
     [[nodiscard]] static word bit_of(std::size_t index) noexcept { return word{1} << index % word_bits; }
     [[nodiscard]] std::size_t index_of(Offset at) const noexcept {
