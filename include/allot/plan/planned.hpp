@@ -75,7 +75,6 @@ consteval bool always_fits() {
         return false;
     }
 }
-}  // namespace detail
 
 /// Base class of planned arenas: owns the region and implements the members that do not depend on the plan.
 template <class Device>
@@ -183,7 +182,6 @@ private:
     Device device_{};
 };
 
-namespace detail {
 template <class Device>
 struct region_of_plan {
     using type = planned_region<Device>;
@@ -194,7 +192,8 @@ struct region_of_plan<Device> {
 };
 }  // namespace detail
 
-/// An arena for a plan that is a constant.
+/// An arena for a plan that is a constant. `diagnose()` returns the reason why it holds no memory, `size()` the bytes
+/// of its region, and `device()` the device.
 template <class Device, const auto& Plan>
     requires plan_of_places<std::remove_cvref_t<decltype(Plan)>>
 class arena<Device, planned<Plan>, growth::none<>, arena_options{}, abort_on_misuse>
@@ -231,16 +230,19 @@ public:
     [[nodiscard]] static constexpr std::size_t count() noexcept { return places.size(); }
 };
 
-/// An arena for a plan that is computed at run time.
+/// An arena for a plan that is computed at run time. It has `diagnose()`, `size()` and `device()` as well.
 template <class Device>
-class arena<Device, planned<>, growth::none<>, arena_options{}, abort_on_misuse> : public planned_region<Device> {
+class arena<Device, planned<>, growth::none<>, arena_options{}, abort_on_misuse>
+    : public detail::planned_region<Device> {
+    using base = detail::planned_region<Device>;
+
 public:
-    using typename planned_region<Device>::block_type;
+    using typename base::block_type;
 
     /// Acquires the region from `device`. Precondition: `made` outlives the arena.
     template <plan_of_places Plan>
     arena(Device device, const Plan& made) noexcept
-        : planned_region<Device>{std::move(device), made.peak, made.align}, places_{made.places} {}
+        : base{std::move(device), made.peak, made.align}, places_{made.places} {}
     /// A plan that ends with the expression does not compile.
     template <plan_of_places Plan>
     arena(Device, const Plan&&) = delete;
