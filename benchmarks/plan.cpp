@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // plan: tables of the planner's peak, spilled bytes and time. Run by ./dev bench plan.
 //
-//     plan [DATA]         run in the root of the repository; DATA: published instances (default: ../shared/data)
+//     plan [DATA]         run in the root of the repository; DATA: published instances (default: $ALLOT_DATA)
 //
 // Hard instances are generated (plan_instances.hpp), and the repository contains networks. Published instances are
 // planned if their folder exists; otherwise the program reports the missing folder. The validator checks every plan,
@@ -27,6 +27,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 
 namespace {
@@ -464,7 +465,8 @@ void queues_row(const fs::path& file, std::size_t queues) {
 int main(int argc, char** argv) try {
     if (!fs::is_directory("examples/apps/network_demo"))
         throw std::runtime_error{"run this program in the root of the repository"};
-    data_folder data{argc > 1 ? argv[1] : "../shared/data"};
+    const char* const set = argc > 1 ? argv[1] : std::getenv("ALLOT_DATA");
+    data_folder data{set != nullptr ? set : "$ALLOT_DATA"};
     const std::vector<instance> cut = instances::cut();
     std::vector<instance> hard;
     for (const fs::path& file : data.files("minimalloc", ".1048576.csv")) {

@@ -8,8 +8,8 @@
 //     replay --list [GROUP]          lists the names of allocators
 //
 // TRACE: a file, plain or compressed with xz, or the name of a synthetic trace (synthetic_traces.hpp), with another
-// seed as logn1k:7. Default: all synthetic traces, and the traces of real programs if the folder ../shared/data/traces
-// exists.
+// seed as logn1k:7. Default: all synthetic traces, and the traces of real programs in the folder traces of ALLOT_DATA
+// (CONTRIBUTING.md), if there is one.
 //
 // Compared are: allot's bump with bump allocators (by hand, std::pmr's monotonic resource, foonathan's memory_stack);
 // its pools with a free list, an index stack and a bitmap by hand, Boost.Pool, and foonathan's memory_pool; its
@@ -171,9 +171,10 @@ std::vector<row> run(const workload& of, const replay_arguments& asked) {
 
 std::vector<std::string> all_traces() {
     std::vector<std::string> all{std::begin(synthetic_names), std::end(synthetic_names)};
-    const std::filesystem::path folder = "../shared/data/traces";
-    if (!std::filesystem::is_directory(folder)) {
-        std::printf("skipped: traces of real programs, because %s does not exist\n", folder.c_str());
+    const char* const data = std::getenv("ALLOT_DATA");
+    const std::filesystem::path folder = std::filesystem::path{data != nullptr ? data : ""} / "traces";
+    if (data == nullptr || !std::filesystem::is_directory(folder)) {
+        std::puts("skipped: traces of real programs, because $ALLOT_DATA has no traces");
         return all;
     }
     for (const char* name : {"cc1plus", "pyjson", "sqlite3", "gitlog", "dnn", "kvvar"})

@@ -1,12 +1,11 @@
 #include "../../error_of.hpp"
+#include "../../optional_data.hpp"
 #include "problems.hpp"
 
 #include <allot/plan/detail/greedy.hpp>
 #include <allot/plan/validate.hpp>
 
 #include <doctest/doctest.h>
-
-#include <filesystem>
 
 namespace {
 
@@ -258,26 +257,23 @@ TEST_CASE("greedy: plans up to 64 bits and rejects larger sums") {
 }
 
 TEST_CASE("greedy: published instances") {
-    const std::filesystem::path data = std::filesystem::path{__FILE__}.parent_path() / "../../../../shared/data";
-    if (!std::filesystem::exists(data / "minimalloc")) {
-        std::puts("skipped: the published planner inputs are not here");
-        return;
-    }
+    const std::filesystem::path minimalloc = tests::optional_data("minimalloc"), glow = tests::optional_data("glow"),
+                                idealloc = tests::optional_data("idealloc");
+    if (minimalloc.empty() || glow.empty() || idealloc.empty()) return;
     const auto ratio = [](const plan& made) {
         return static_cast<double>(made.answer.height) / static_cast<double>(made.bound);
     };
     double sum = 0;
     for (const char name : std::string_view{"ABCDEFGHIJK"}) {
-        const problems::owner problem =
-            problems::read((data / "minimalloc" / (std::string{name} + ".1048576.csv")).string());
+        const problems::owner problem = problems::read((minimalloc / (std::string{name} + ".1048576.csv")).string());
         REQUIRE(problem.buffers.size() > 100);
         sum += ratio(checked_plan(problem, 100'000));
     }
     CHECK(sum / 11 < 1.138);
-    for (const auto& file : std::filesystem::directory_iterator{data / "glow" / "csv"}) {
+    for (const auto& file : std::filesystem::directory_iterator{glow / "csv"}) {
         const plan made = checked_plan(problems::read(file.path().string()), 50'000);
         CHECK(made.answer.height == made.bound);
     }
-    CHECK(ratio(checked_plan(problems::read((data / "idealloc" / "pangu_2.6B.csv").string()), 200'000)) < 1.0076);
-    CHECK(ratio(checked_plan(problems::read((data / "idealloc" / "S_1.csv").string()), 0)) < 1.01);
+    CHECK(ratio(checked_plan(problems::read((idealloc / "pangu_2.6B.csv").string()), 200'000)) < 1.0076);
+    CHECK(ratio(checked_plan(problems::read((idealloc / "S_1.csv").string()), 0)) < 1.01);
 }

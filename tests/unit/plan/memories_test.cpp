@@ -4,6 +4,7 @@
 #include <allot/plan/validate_memories.hpp>
 
 #include "../../error_of.hpp"
+#include "../../optional_data.hpp"
 #include "problems.hpp"
 
 #include <doctest/doctest.h>
@@ -12,7 +13,6 @@
 #include <cmath>
 #include <ctime>
 #include <cstdint>
-#include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
@@ -742,11 +742,8 @@ TEST_CASE("spill: spilled bytes of a public collection are close to the optimum 
         {'D', 312'320, 1'123'328},   {'E', 2'580'480, 8'010'752},  {'F', 2'442'240, 6'821'888},
         {'G', 2'418'688, 6'805'504}, {'H', 1'856'512, 6'157'312},  {'I', 11'079'680, 23'019'520},
         {'J', 487'424, 2'212'864},   {'K', 28'837'888, 44'636'160}};
-    const auto folder = std::filesystem::absolute(__FILE__).parent_path() / "../../../../shared/data/minimalloc";
-    if (!std::filesystem::exists(folder)) {
-        MESSAGE("skipped: there is no collection of problems next to the repository");
-        return;
-    }
+    const std::filesystem::path folder = tests::optional_data("minimalloc");
+    if (folder.empty()) return;
     const bool all = problems::times(1) != 1;  // the documented effort; otherwise a fifth of it
     const std::uint64_t effort = all ? allot::memories_options{}.effort : 30'000;
     double at_three_quarters = 0, at_half = 0;  // sums of logarithms

@@ -2,6 +2,7 @@
 // single answers call the search directly. All others use `plan`, as users do.
 #include <allot/plan/plan.hpp>
 
+#include "../../optional_data.hpp"
 #include "problems.hpp"
 
 #include <doctest/doctest.h>
@@ -629,19 +630,14 @@ TEST_CASE("search: the plan at compile time equals the plan at run time") {
     check(compiled<5, searched_to_fit>, instances[5].view(), searched_to_fit);
 }
 
-// ---- published collections, if they are next to the repository
-// ---------------------------------------------------------
+// ---- published collections -----------------------------------------------------------------------------------------
 
 TEST_CASE("search: the eleven hard instances of MiniMalloc fit their capacity") {
-    const std::string source = __FILE__,
-                      folder = source.substr(0, source.find("tests/unit/plan/")) + "../shared/data/minimalloc/";
-    if (!std::ifstream{folder + "A.1048576.csv"}) {
-        std::puts("skipped: no ../shared/data/minimalloc next to the repository");
-        return;
-    }
+    const std::filesystem::path folder = tests::optional_data("minimalloc");
+    if (folder.empty()) return;
     for (const char name : std::string{"ABCDEFGHIJK"}) {
         CAPTURE(name);
-        const problems::owner problem = problems::read(folder + name + ".1048576.csv");
+        const problems::owner problem = problems::read((folder / (std::string{name} + ".1048576.csv")).string());
         REQUIRE(problem.buffers.size() > 100);
         const planned plan = find(problem, 1'048'576, 2'000'000, 16384);
         CHECK(plan.result.answer == search_answer::found);
@@ -651,15 +647,12 @@ TEST_CASE("search: the eleven hard instances of MiniMalloc fit their capacity") 
 }
 
 TEST_CASE("search: nine of the eleven hard instances are proved optimal") {
-    const std::string source = __FILE__,
-                      folder = source.substr(0, source.find("tests/unit/plan/")) + "../shared/data/minimalloc/";
-    if (!std::ifstream{folder + "A.1048576.csv"}) {
-        std::puts("skipped: no ../shared/data/minimalloc next to the repository");
-        return;
-    }
+    const std::filesystem::path folder = tests::optional_data("minimalloc");
+    if (folder.empty()) return;
     const bool all = problems::times(1) != 1;
     for (const char name : std::string{all ? "ABCEFGHIK" : "ABCG"}) {
         CAPTURE(name);
-        check_lowest(problems::read(folder + name + ".1048576.csv"), name == 'C' ? 1'039'360 : 1'048'576);
+        check_lowest(problems::read((folder / (std::string{name} + ".1048576.csv")).string()),
+                     name == 'C' ? 1'039'360 : 1'048'576);
     }
 }
