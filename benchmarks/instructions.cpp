@@ -5,8 +5,8 @@
 
 int main(int argc, char** argv) {
     for (const auto cases :
-         {bump_cases, pool_cases, best_fit_cases, plan_cases, adapt_cases, boost_cases, claim_cases, counted_cases,
-          deferred_cases, guided_cases, ordered_cases, regions_cases, tensor_cases, threads_cases}) {
+         {bump_cases, pool_cases, best_fit_cases, plan_cases, adapt_cases, boost_cases, allocate_at_cases,
+          counted_cases, deferred_cases, guided_cases, ordered_cases, regions_cases, tensor_cases, threads_cases}) {
         for (const instructions_case& each : cases()) {
             if (argc == 1 || each.name.find(argv[1]) != std::string::npos) each.run(each.name);
         }

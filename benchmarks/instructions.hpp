@@ -24,8 +24,8 @@ struct instructions_case {
 
 /// Each group of cases has its own file, because inlining depends on the other functions of a file.
 std::vector<instructions_case> bump_cases(), pool_cases(), best_fit_cases(), plan_cases(), adapt_cases(), boost_cases(),
-    claim_cases(), counted_cases(), deferred_cases(), guided_cases(), ordered_cases(), regions_cases(), tensor_cases(),
-    threads_cases();
+    allocate_at_cases(), counted_cases(), deferred_cases(), guided_cases(), ordered_cases(), regions_cases(),
+    tensor_cases(), threads_cases();
 
 namespace counting {
 

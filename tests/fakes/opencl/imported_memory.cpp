@@ -1,7 +1,7 @@
 // Memory of another driver in OpenCL, over a fake kernel and a fake driver: no OpenCL of Debian has
 // cl_khr_external_memory.
 #include "../../laws/device_laws.hpp"
-#include "../../seen.hpp"
+#include "../../devices_used.hpp"
 #include "../../unit/dma/fake_ioctl.hpp"
 #include "driver.hpp"
 

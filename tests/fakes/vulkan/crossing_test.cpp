@@ -1,7 +1,7 @@
 // DMA buffers between a fake kernel and a fake Vulkan driver, which no driver of Debian shares: who owns a descriptor,
 // which handles a driver accepts, and whether both sides see the same bytes.
 #include "../../laws/device_laws.hpp"
-#include "../../seen.hpp"
+#include "../../devices_used.hpp"
 #include "../../unit/dma/fake_ioctl.hpp"
 #include "driver.hpp"
 

@@ -1,6 +1,6 @@
 #include "fake_libcuda.hpp"
 #include "virtual_memory_machine.hpp"
-#include "../../seen.hpp"
+#include "../../devices_used.hpp"
 
 namespace tests {
 

@@ -1,5 +1,5 @@
 #include "virtual_memory_machine.hpp"
-#include "../../seen.hpp"
+#include "../../devices_used.hpp"
 
 #include <cstdio>
 #include <cstdlib>

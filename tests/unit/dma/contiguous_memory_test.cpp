@@ -1,6 +1,6 @@
 // Bus addresses of DMA buffers, and contiguous memory from several sources, on a fake kernel and on files.
 #include "../../laws/device_laws.hpp"
-#include "../../seen.hpp"
+#include "../../devices_used.hpp"
 #include "fake_kernel.hpp"
 
 #include <allot/allot.hpp>

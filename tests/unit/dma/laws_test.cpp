@@ -4,7 +4,7 @@
 #include "../../laws/device_laws.hpp"
 #include "../../laws/judge.hpp"
 #include "fake_kernel.hpp"
-#include "../../seen.hpp"
+#include "../../devices_used.hpp"
 
 #include <allot/dma/heap.hpp>
 #include <allot/dma/imported_memory.hpp>

@@ -1,6 +1,6 @@
 // The devices of DMA buffers on the kernel's drivers, if present. The VM of tests/targets/vm has them, and its heap
 // "reserved" has 32 MiB of contiguous memory. There, a missing driver is a failure (ALLOT_DMA_DRIVERS).
-#include "../../seen.hpp"
+#include "../../devices_used.hpp"
 #include "fake_kernel.hpp"
 
 #include <allot/allot.hpp>

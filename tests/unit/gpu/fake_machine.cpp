@@ -1,6 +1,6 @@
 #include "fake_gpu.hpp"
 #include "machine.hpp"
-#include "../../seen.hpp"
+#include "../../devices_used.hpp"
 
 namespace tests {
 

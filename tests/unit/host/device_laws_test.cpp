@@ -2,7 +2,7 @@
 #include "../../laws/device_laws.hpp"
 #include "huge_pages.hpp"
 #include "../../in_child.hpp"
-#include "../../seen.hpp"
+#include "../../devices_used.hpp"
 
 #include <allot/compose/adopted.hpp>
 #include <allot/host/contiguous_pages.hpp>

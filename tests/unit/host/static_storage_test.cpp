@@ -2,7 +2,7 @@
 #include <allot/allot.hpp>
 #include <allot/arena/hardening.hpp>
 
-#include "../../seen.hpp"
+#include "../../devices_used.hpp"
 #include "../../texts.hpp"
 
 #include <doctest/doctest.h>

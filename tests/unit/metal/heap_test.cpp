@@ -2,7 +2,7 @@
 #include "machine.hpp"
 
 #include "../../laws/device_laws.hpp"
-#include "../../seen.hpp"
+#include "../../devices_used.hpp"
 
 #include <allot/allot.hpp>
 #include <allot/plan.hpp>

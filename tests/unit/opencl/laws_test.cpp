@@ -5,7 +5,7 @@
 #include "../../laws/judge.hpp"
 #include "../../laws/opencl_bytes.hpp"
 #include "installed.hpp"
-#include "../../seen.hpp"
+#include "../../devices_used.hpp"
 
 #include <allot/opencl/imported.hpp>
 #include <allot/opencl/svm.hpp>

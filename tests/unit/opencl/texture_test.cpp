@@ -7,7 +7,7 @@
 
 #include "../../error_of.hpp"
 #include "installed.hpp"
-#include "../../seen.hpp"
+#include "../../devices_used.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // Windows and the symmetric heap as devices: every rank gets a part with the same size and alignment, or the same
 // error.
 #include "../../laws/device_laws.hpp"
-#include "../../seen.hpp"
+#include "../../devices_used.hpp"
 #include "all_ranks.hpp"
 
 #include <allot/allot.hpp>

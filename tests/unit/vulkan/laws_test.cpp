@@ -3,7 +3,7 @@
 #include "../../laws/adapters.hpp"
 #include "../../laws/device_laws.hpp"
 #include "../../laws/judge.hpp"
-#include "../../seen.hpp"
+#include "../../devices_used.hpp"
 #include "installed.hpp"
 
 #include <allot/vulkan/dedicated.hpp>

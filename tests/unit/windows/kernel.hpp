@@ -10,7 +10,7 @@
 #endif
 
 #include "../../laws/device_laws.hpp"
-#include "../../seen.hpp"
+#include "../../devices_used.hpp"
 
 #include <cstdio>
 

@@ -1,7 +1,7 @@
 // Buffer objects of XRT on a fake card: the laws, transfers in periods of access, addresses of the board, and
 // descriptors.
 #include "../../laws/device_laws.hpp"
-#include "../../seen.hpp"
+#include "../../devices_used.hpp"
 #include "fake_xrt.hpp"
 
 #include <allot/allot.hpp>

@@ -246,9 +246,9 @@ void try_all(std::uint64_t first, std::uint64_t count) {
 
 }  // namespace
 
-TEST_CASE("plan claims: agree with trying all offsets") { try_all(0, problems::is_slow ? 5'000 : 100'000); }
+TEST_CASE("plan proof: agree with trying all offsets") { try_all(0, problems::is_slow ? 5'000 : 100'000); }
 
-TEST_CASE("plan claims: are equal at compile time and run time") {
+TEST_CASE("plan proof: are equal at compile time and run time") {
     [&]<std::uint64_t... Seed>(std::integer_sequence<std::uint64_t, Seed...>) {
         (compiled<Seed, 0>::check(), ...);
         (compiled<Seed, 50>::check(), ...);
@@ -259,7 +259,7 @@ TEST_CASE("plan claims: are equal at compile time and run time") {
 // number in ALLOT_CLAIMS. Half of the problems have 6 buffers, the others 1 to 6. The buffers begin at 2 to 7 different
 // steps. Two fifths of the problems have revivals, two fifths pairs that are together, two fifths pairs that are apart,
 // a third reserved ranges, a third alignments, and a sixth fixed buffers. One buffer in eight is empty.
-TEST_CASE("plan claims: millions of problems" * doctest::skip()) {
+TEST_CASE("plan proof: millions of problems" * doctest::skip()) {
     const char* const given = std::getenv("ALLOT_CLAIMS");
     if (given == nullptr && problems::times(1) == 1) {
         std::printf("skipped: ./dev test --all plans ten million problems\n");

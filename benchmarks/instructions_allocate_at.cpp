@@ -46,7 +46,7 @@ constexpr auto among = churn<claims<Index, Holes>, Holes, one_size>;
 
 }  // namespace
 
-std::vector<instructions_case> claim_cases() {
+std::vector<instructions_case> allocate_at_cases() {
     return {
         {"claim_indexed/allot_10", among<true, 10>},     {"claim_indexed/allot_100", among<true, 100>},
         {"claim_indexed/allot_1000", among<true, 1000>}, {"claim_searched/allot_10", among<false, 10>},

@@ -55,7 +55,7 @@ const auto product = [](std::int32_t a, std::int32_t b) { return a * b; };
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("seed programs: the discontiguous program runs", Entry, allot::row_offset<std::uint32_t>,
+TEST_CASE_TEMPLATE("discontiguous proposal: the discontiguous program runs", Entry, allot::row_offset<std::uint32_t>,
                    allot::row_pointer) {
     seed it;
     constexpr bool wide = sizeof(typename Entry::template in<allot::raw_pointer>::value) == 8;
@@ -103,7 +103,7 @@ TEST_CASE_TEMPLATE("seed programs: the discontiguous program runs", Entry, allot
     for (int i = 0; i != 256; ++i) REQUIRE(products[static_cast<std::size_t>(i)] == (1000 + 2 * i) * (i - 7));
 }
 
-TEST_CASE("seed programs: tables of 8-byte entries at a distance of 16 bytes overlap and are rejected") {
+TEST_CASE("discontiguous proposal: tables of 8-byte entries at a distance of 16 bytes overlap and are rejected") {
     seed it;
     auto tables = *allot::alloc_storage(it.host, 64);
     auto a = *allot::alloc_discontiguous_tensor<allot::row_offset<std::uint64_t>>(
@@ -115,7 +115,7 @@ TEST_CASE("seed programs: tables of 8-byte entries at a distance of 16 bytes ove
     CHECK(a.row(1) == it.window + 256);
 }
 
-TEST_CASE("seed programs: the contiguous program runs") {
+TEST_CASE("discontiguous proposal: the contiguous program runs") {
     seed it;
     auto x = it.input(0), y = it.input(1000), z = it.input(-7);
     auto a = *allot::alloc_tensor(it.data, 0, {4, 64}, int32);
