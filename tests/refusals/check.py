@@ -4,7 +4,8 @@
 usage: check.py COMPILER INCLUDES IMPLICIT_INCLUDES CASE.cpp...     the lists of directories have semicolons
 
 The output for a case must contain the sentence after its '// refused: '. A line '// within: N' requires the sentence in the
-first N lines of the output. A line '// alone' forbids any other sentence that begins with 'allot: '.
+first N lines of the output. A line '// alone' forbids any other sentence that begins with 'allot: ', and a line '// only'
+any other error.
 
 All cases are compiled together first, each in a namespace: a tenth of the time. A compiler may report an error that several
 cases share only for the first, so that the cases without their sentence are compiled together again. Those that still fail
@@ -30,7 +31,7 @@ class Case:
         if not found or "#ifdef MISUSE" not in self.text:
             sys.exit(f"{path} needs a line '// refused: <sentence>' and a part under '#ifdef MISUSE'")
         self.sentence = found[1]
-        self.alone = "// alone" in self.text
+        self.alone, self.only = "// alone" in self.text, "// only" in self.text
         limit = re.search(r"// within: *(\d+)", self.text)
         self.within = int(limit[1]) if limit else None
 
@@ -48,6 +49,9 @@ class Case:
         others = [said for said in re.findall(r"allot: [^\n]*", output) if not said.startswith(self.sentence)]
         if self.alone and others:
             return f"is rejected with MISUSE by the sentence, and by another one: {others[0]}"
+        errors = [line for line in output.splitlines() if ERROR.search(line) and self.sentence not in line]
+        if self.only and errors:
+            return f"is rejected with MISUSE by the sentence, and by another error: {errors[0]}"
         lines = output.count("\n", 0, at)
         if self.within is not None and lines >= self.within:
             return f"is rejected with MISUSE by the sentence, but {lines} lines precede it"

@@ -1,5 +1,6 @@
 // A region that grows in place, with two regions.
 // refused: allot: growth::contiguous has one region
+// only
 #include <allot/allot.hpp>
 #include <allot/host/virtual_memory.hpp>
 

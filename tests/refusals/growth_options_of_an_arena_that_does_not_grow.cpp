@@ -1,5 +1,6 @@
 // Options of growth for an arena that does not grow.
 // refused: allot: growth::none does not grow: remove its growth_options
+// only
 #include <allot/allot.hpp>
 
 int main() {

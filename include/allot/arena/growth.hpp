@@ -46,13 +46,40 @@ concept growth_policy = requires(std::size_t held) {
     { Growth::next(held) } noexcept -> std::same_as<std::size_t>;
 };
 
+namespace detail {
+
+// The assertions are outside of the policies because clang++ discards the members of a class in which an assertion
+// failed and then reports further errors.
+
+/// Rejects options of a policy without growth.
+template <growth_options Options>
+struct none_refusals {
+    static constexpr bool said = true;
+    static_assert(Options == growth_options{}, "allot: growth::none does not grow: remove its growth_options");
+};
+/// Rejects invalid options of a policy with several regions.
+template <growth_options Options>
+struct regions_refusals {
+    static constexpr bool said = true;
+    static_assert(is_alignment(Options.regions), "allot: growth_options::regions is a power of two");
+};
+/// Rejects invalid options of a policy with one region that grows in place.
+template <growth_options Options>
+struct contiguous_refusals {
+    static constexpr bool said = true;
+    static_assert(Options.regions == 1 || Options.regions == growth_options{}.regions,
+                  "allot: growth::contiguous has one region: remove growth_options::regions");
+};
+
+}  // namespace detail
+
 /// The growth policies.
 namespace growth {
 
 /// One region, which does not grow. No option applies to it.
 template <growth_options Options = growth_options{}>
 struct none {
-    static_assert(Options == growth_options{}, "allot: growth::none does not grow: remove its growth_options");
+    static_assert(detail::none_refusals<Options>::said);
     static constexpr std::size_t regions = 1;                                      ///< The maximum number of regions.
     static constexpr std::size_t limit = std::numeric_limits<std::size_t>::max();  ///< The maximum number of bytes.
     static constexpr bool in_place = false;  ///< Whether the region grows in place.
@@ -63,7 +90,7 @@ struct none {
 /// Regions of `step` bytes each.
 template <growth_options Options = growth_options{}>
 struct fixed {
-    static_assert(is_alignment(Options.regions), "allot: growth_options::regions is a power of two");
+    static_assert(detail::regions_refusals<Options>::said);
     static constexpr std::size_t regions = Options.regions;  ///< The maximum number of regions.
     static constexpr std::size_t limit = Options.limit;      ///< The maximum number of bytes.
     static constexpr bool in_place = false;                  ///< Whether the region grows in place.
@@ -74,7 +101,7 @@ struct fixed {
 /// Regions that double the size of the arena. The first has `step` bytes.
 template <growth_options Options = growth_options{}>
 struct geometric {
-    static_assert(is_alignment(Options.regions), "allot: growth_options::regions is a power of two");
+    static_assert(detail::regions_refusals<Options>::said);
     static constexpr std::size_t regions = Options.regions;  ///< The maximum number of regions.
     static constexpr std::size_t limit = Options.limit;      ///< The maximum number of bytes.
     static constexpr bool in_place = false;                  ///< Whether the region grows in place.
@@ -87,8 +114,7 @@ struct geometric {
 /// One region that grows in place by `step` bytes. `growth_options::regions` keeps its default or is 1.
 template <growth_options Options = growth_options{.regions = 1}>
 struct contiguous {
-    static_assert(Options.regions == 1 || Options.regions == growth_options{}.regions,
-                  "allot: growth::contiguous has one region: remove growth_options::regions");
+    static_assert(detail::contiguous_refusals<Options>::said);
     static constexpr std::size_t regions = 1;            ///< The maximum number of regions.
     static constexpr std::size_t limit = Options.limit;  ///< The maximum number of bytes.
     static constexpr bool in_place = true;               ///< Whether the region grows in place.
