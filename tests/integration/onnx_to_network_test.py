@@ -536,6 +536,93 @@ class OnnxToNetwork(unittest.TestCase):
             model([node("Relu", ["x"], ["y"])], [value("x", 2)], [value("y", 2), value("y", 2)]),
             ["network tiny", "tensor 0 8 float32 2 x", "tensor 1 8 float32 2 y", "input 0", "output 1", "step 0 Relu 0 -> 1"])
 
+    def test_a_second_definition_of_a_name_is_rejected(self):
+        body = self.loop_body([node("Add", ["v", "w"], ["u"])], [value("go", dtype=TensorProto.BOOL), value("u", 4)])
+        for nodes in ([node("Relu", ["x"], ["a"]), constant("a", 1, 2, 3, 4), node("Neg", ["a"], ["y"])],
+                      [constant("a", 1), constant("a", 1), node("Add", ["x", "a"], ["y"])],
+                      [node("Relu", ["x"], ["a"]), node("Loop", ["n", "", "x"], ["a"], body=body), node("Neg", ["a"], ["y"])]):
+            made = model(nodes, [value("x", 4), value("w", 4), value("n", dtype=TensorProto.INT64)], [value("y", 4)])
+            self.check_refused(made, "'a' is written twice")
+
+    def test_names_that_the_format_cannot_have_are_rejected(self):
+        for operator in ("", "->"):
+            nodes = [node(operator, ["x"], ["y"], name="nameless", domain="com.example")]
+            self.check_refused(model(nodes, [value("x", 2)], [value("y", 2)]), "nameless", "name for a step")
+        self.check_refused(model([node("Relu", ["x"], ["y"])], [value("x", 2), value("", 2)], [value("y", 2)]), "no name")
+        relu = self.save(model([node("Relu", ["x"], ["y"])], [value("x", 2)], [value("y", 2)]), "light_")
+        self.assertIn("\nnetwork light_\n", self.run_main(relu)[1])
+
+    def test_an_operator_of_another_domain_is_not_that_of_onnx(self):
+        nodes = [node("Relu", ["x"], ["a"], domain="com.example"),
+                 node("Slice", ["a"], ["y"], starts=[0], ends=[1], domain="com.example")]
+        self.check(model(nodes, [value("x", 2)], [value("y", 1)], infos=[value("a", 2)], opset=9),
+                   ["network tiny", "tensor 0 8 float32 2 x", "tensor 1 8 float32 2 a", "tensor 2 4 float32 1 y", "input 0",
+                    "output 2", "step 0 com.example.Relu 0 -> 1", "step 1 com.example.Slice 1 -> 2"])
+        branch = helper.make_graph([node("Relu", ["x"], ["t"])], "branch", [], [value("t", 2)])
+        own = node("If", ["c"], ["y"], then_branch=branch, else_branch=branch, domain="com.example")
+        inputs = [value("x", 2), value("c", dtype=TensorProto.BOOL)]
+        self.check_refused(model([own], inputs, [value("y", 2)]), "If (y)", "graph inside")
+
+    def test_control_flow_without_its_graphs_is_rejected(self):
+        none, lost = helper.make_graph([], "none", [], []), helper.make_graph([], "lost", [], [value("lost", 2)])
+        branch = helper.make_graph([node("Relu", ["x"], ["t"])], "branch", [], [value("t", 2)])
+        for made, words in ((node("If", ["c"], ["y"], then_branch=branch), ("If (y)", "'else_branch'")),
+                            (node("Loop", ["", "c", "x"], ["y"]), ("Loop (y)", "'body'")),
+                            (node("Scan", ["x"], ["y"]), ("Scan (y)", "'body'")),
+                            (node("Scan", ["x"], ["y"], body=branch, num_scan_inputs=1), ("Scan (y)", "1 inputs and 1")),
+                            (node("Scan", [], ["y"], body=branch), ("Scan (y)", "0 are scanned")),
+                            (node("If", ["c"], ["y"], then_branch=none, else_branch=branch), ("If (y)", "'then_branch'")),
+                            (node("If", ["c"], ["y"], then_branch=branch, else_branch=lost), ("If reads 'lost'",))):
+            inputs = [value("x", 2), value("c", dtype=TensorProto.BOOL)]
+            self.check_refused(model([made], inputs, [value("y", 2)]), *words)
+
+    def test_a_weight_of_unknown_size_is_rejected_where_a_tensor_gets_it(self):
+        mystery = node("Mystery", ["w"], ["k"], domain="com.example")
+        unknown = helper.make_tensor_value_info("k", FLOAT, None)
+        then = helper.make_graph([node("Relu", ["x"], ["t"])], "then", [], [value("t", 4)])
+        other = helper.make_graph([mystery], "else", [], [unknown])
+        inputs = [value("x", 4), value("c", dtype=TensorProto.BOOL)]
+        chosen = [node("If", ["c"], ["a"], then_branch=then, else_branch=other), node("Relu", ["a"], ["y"])]
+        self.check_refused(model(chosen, inputs, [value("y", 4)], [weight("w", 1)]), "'k' is unknown")
+        body = helper.make_graph(
+            [node("Not", ["go_on"], ["go"]), mystery], "body",
+            [value("i", dtype=TensorProto.INT64), value("go_on", dtype=TensorProto.BOOL), value("v", 4)],
+            [value("go", dtype=TensorProto.BOOL), unknown])
+        repeated = [node("Loop", ["", "c", "x"], ["y"], body=body)]
+        self.check_refused(model(repeated, inputs, [value("y", 4)], [weight("w", 1)]), "'k' is unknown")
+
+    def test_the_names_of_inner_graphs_hide_those_around_them(self):
+        then = helper.make_graph([], "then", [], [value("a", 4)])
+        other = helper.make_graph([node("Neg", ["x"], ["e"])], "else", [], [value("e", 4)])
+        go, count = value("go", dtype=TensorProto.BOOL), [value("i", dtype=TensorProto.INT64), value("g", dtype=TensorProto.BOOL)]
+        body = helper.make_graph(  # inside, a is the result of If, which reads the a around the loop
+            [node("Not", ["g"], ["go"]), node("If", ["g"], ["a"], then_branch=then, else_branch=other)], "body",
+            [*count, value("v", 4)], [go, value("a", 4)])
+        steps = [line for line in self.lines_of(model(
+            [node("Relu", ["x"], ["a"]), node("Loop", ["", "c", "x"], ["y"], body=body)],
+            [value("x", 4), value("c", dtype=TensorProto.BOOL)], [value("y", 4)])) if line.startswith("step")]
+        self.assertIn("step 5 Identity 2 -> 4 next 7", steps)
+        index = dict(dtype=TensorProto.INT64)
+        body = helper.make_graph(  # the first index is a variable of the loop
+            [node("Not", ["g"], ["go"]), node("Slice", ["x", "first", "last"], ["s"]), node("Neg", ["first"], ["f"])], "body",
+            [*count, value("first", 1, **index)], [go, value("f", 1, **index), value("s", 2)])
+        weights = [onnx.numpy_helper.from_array(numpy.array(at), name) for at, name in (([0], "first"), ([2], "last"))]
+        self.assertIsNone(self.begin_of(model(
+            [node("Loop", ["n", "", "z"], ["y", "rows"], body=body)],
+            [value("x", 4), value("z", 1, **index), value("n", **index)], [value("y", 1, **index), value("rows", 3, 2)], weights)))
+
+    def test_a_variable_gets_the_number_of_the_iteration_that_ends(self):
+        number = dict(dtype=TensorProto.INT64)
+        body = helper.make_graph(
+            [node("Not", ["g"], ["go"])], "body",
+            [value("i", **number), value("g", dtype=TensorProto.BOOL), value("v", **number)],
+            [value("go", dtype=TensorProto.BOOL), value("i", **number)])
+        steps = [line for line in self.lines_of(model(
+            [node("Loop", ["", "c", "x"], ["y"], body=body)],
+            [value("x", **number), value("c", dtype=TensorProto.BOOL)], [value("y", **number)])) if line.startswith("step")]
+        # Tensors: x, c, the number of the iteration, the condition, v, go. The step that counts also writes v.
+        self.assertEqual(steps[-1], "step 3 Loop 1 2 3 5 -> 2 3 4 next 2 4")
+
     def test_strings_and_sequences_are_rejected(self):
         nodes = [node("Identity", ["x"], ["y"])]
         string = {"dtype": TensorProto.STRING}

@@ -22,6 +22,8 @@ BEGIN is the index of the first element of a slice in the first tensor that the 
 the written tensor is the shape of the slice. Slices with a step other than 1, or with indexes that are not constants, do
 not have it.
 
+An operator of another domain that has the name of one of ONNX's has the domain in front, such as com.example.Relu.
+
 The operators of If, Loop and Scan become steps too:
 
     If      reads the condition                 next THEN ELSE     Identity   an initial value -> its variable
@@ -52,6 +54,7 @@ from typing import List, NamedTuple
 
 try:
     import onnx
+    import onnx.defs
     import onnx.helper
     import onnx.numpy_helper
     import onnx.shape_inference
@@ -76,6 +79,9 @@ SHAPE_PRESERVING = {
     "QuickGelu", "RMSNormalization", "SimplifiedLayerNormalization", "SkipLayerNormalization",
     "SkipSimplifiedLayerNormalization", "Swish",
 }
+
+# Graphs inside the operators of control flow, by operator.
+CONTROL_FLOW = {"If": ("then_branch", "else_branch"), "Loop": ("body",), "Scan": ("body",)}
 
 # Operators whose results differ in each run, even for constants.
 RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
@@ -277,6 +283,41 @@ def graphs_of(node):
     return {attribute.name: attribute.g for attribute in node.attribute if attribute.HasField("g")}
 
 
+def step_name_of(node):
+    """Returns the name of a step. An operator of another domain with the name of one of ONNX's has the domain in front."""
+    domain, kind, _ = key_of(node)
+    is_own = domain not in ("", "com.microsoft") and onnx.defs.has(kind)
+    return f"{domain}.{kind}" if is_own else kind
+
+
+def label_of(node):
+    """Returns the operator of a node, and a name by which the node is found."""
+    return f"the operator {node.op_type} ({node.name or next(filter(None, node.output), '')})"
+
+
+def check_control_flow(graph, opset):
+    """Refuses an If, Loop or Scan that does not match its graphs. The shape inference of onnx 1.12 can crash on these."""
+    for node in graph.node:
+        inside = graphs_of(node)
+        for inner in inside.values():
+            check_control_flow(inner, opset)
+        domain, kind, _ = key_of(node)
+        if domain != "" or kind not in CONTROL_FLOW:
+            continue
+        if kind == "Scan" and opset < 9:
+            raise Refused("the operator Scan of opset 8 is not supported; convert the model to opset 9 or later.")
+        inputs, outputs = {"If": (0, len(node.output)), "Loop": (max(2, len(node.input)), len(node.output) + 1),
+                           "Scan": (len(node.input), len(node.output))}[kind]
+        for name in CONTROL_FLOW[kind]:
+            if name not in inside:
+                raise Refused(f"{label_of(node)} has no graph '{name}'.")
+            if (len(inside[name].input), len(inside[name].output)) != (inputs, outputs):
+                raise Refused(f"the graph '{name}' of {label_of(node)} does not have {inputs} inputs and {outputs} outputs.")
+        scanned = next((a.i for a in node.attribute if a.name == "num_scan_inputs"), 0)
+        if kind == "Scan" and not 0 < scanned <= inputs:
+            raise Refused(f"{label_of(node)} has {inputs} inputs, of which {scanned} are scanned.")
+
+
 def free_names(graph):
     """Returns the names that a graph takes from the graphs around it."""
     names = set()
@@ -334,6 +375,15 @@ class Scope:
             return self
         return self.outer.find(name) if self.outer else None
 
+    def require_unwritten(self, name):
+        """Refuses a second definition of a name of the graph."""
+        if name in self.ids or name in self.weights:
+            raise Refused(f"the tensor '{name}' is written twice.")
+
+    def withdraw(self, names):
+        """Removes names, which an operator defines only when the graphs inside it have run. Returns them with their ids."""
+        return {name: self.ids.pop(name) for name in names if name in self.ids}
+
     def value(self, name):
         """Returns the type of a name; None if it is unknown."""
         if name in self.values or not self.outer:
@@ -347,6 +397,8 @@ class Converter:
     def __init__(self, model, dimensions, shapes):
         inliner = Inliner(model)
         inliner.inline()
+        opset = max([each.version for each in model.opset_import if each.domain in ("", "ai.onnx")], default=1)
+        check_control_flow(model.graph, opset)
         self.functions = inliner.functions
         self.dimensions = dimensions
         self.shapes = shapes
@@ -362,7 +414,6 @@ class Converter:
         self.shell = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
         # Initializers that the caller may replace. Before version 4, each initializer is also an input.
         self.replaceable = {v.name for v in model.graph.input} if model.ir_version >= 4 else set()
-        self.opset = max([each.version for each in model.opset_import if each.domain in ("", "ai.onnx")], default=1)
         self.scope = Scope(model.graph)
         self.tensors = []
         self.steps = []
@@ -375,28 +426,31 @@ class Converter:
         return Network(name, self.tensors, inputs, list(once), self.steps)
 
     def add_nodes(self, scope):
+        controls = {"If": self.add_if, "Loop": self.add_loop, "Scan": self.add_scan}
         for node in scope.graph.node:
+            domain, kind, _ = key_of(node)
             if not any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute):
                 self.add_step(scope, node)
-            elif node.op_type == "If":
-                self.add_if(scope, node)
-            elif node.op_type == "Loop":
-                self.add_loop(scope, node)
-            elif node.op_type == "Scan":
-                self.add_scan(scope, node)
+            elif domain == "" and kind in controls:
+                controls[kind](scope, node)
             else:
-                raise Refused(f"the operator {node.op_type} ({node.name or node.output[0]}) has a graph inside it.")
+                raise Refused(f"{label_of(node)} has a graph inside it.")
 
     def add_step(self, scope, node):
         """Adds the step of a node, unless it computes weights."""
+        if node.op_type in ("", "->"):
+            raise Refused(f"{label_of(node)} has no name for a step: '{node.op_type}'.")
         reads = [self.id_of(scope, name, f"the operator {node.op_type}") for name in node.input if name]
         written = [name for name in node.output if name]
         if node.op_type not in RANDOM and all(id is None for id in reads):
-            scope.weights.update(written)
+            for name in written:
+                scope.require_unwritten(name)
+                scope.weights.add(name)
             return
         writes = [self.add_tensor(scope, name) for name in written if name in scope.needed or self.has_size(scope, name)]
-        begin = self.begin_of(scope, node) if node.op_type == "Slice" and reads[0] is not None and writes else ()
-        self.steps.append(Step(node.op_type, self.tensors_of(reads), writes, begin=begin))
+        operator = step_name_of(node)
+        begin = self.begin_of(scope, node) if operator == "Slice" and reads[0] is not None and writes else ()
+        self.steps.append(Step(operator, self.tensors_of(reads), writes, begin=begin))
 
     def begin_of(self, scope, node):
         """Returns the index of the first element of a slice; empty if its indexes or shapes are unknown or a step is not 1."""
@@ -423,6 +477,7 @@ class Converter:
         for i, name in enumerate(node.output):
             if name in scope.needed:
                 results[i] = self.add_tensor(scope, name, *(each.value(each.graph.output[i].name) for each in branches))
+        outputs = scope.withdraw(node.output)
         self.steps.append(Step("If", self.tensors_of([condition]), [], []))
         choice = self.steps[-1]
         starts = []
@@ -434,13 +489,17 @@ class Converter:
                 if (result := branch.graph.output[i].name) in produced:
                     branch.given.setdefault(result, id)
             self.add_nodes(branch)
+            sources = [self.id_of(branch, value.name, "the operator If") for value in branch.graph.output]
             for i, id in results.items():
                 result = branch.graph.output[i].name
                 if branch.ids.get(result) != id:
-                    reads = self.tensors_of([self.id_of(branch, result, "the operator If")])
+                    reads = self.tensors_of([sources[i]])
+                    if not (reads or self.has_size(scope, node.output[i])):
+                        self.size_of(branch, result)  # refuses a weight of unknown size
                     self.steps.append(Step("Identity", reads, [id]))
             if len(self.steps) == starts[-1]:
                 self.steps.append(Step(name, [], []))
+        scope.ids.update(outputs)
         self.skip(starts[0], starts[1])
 
     def skip(self, start, end):
@@ -476,22 +535,19 @@ class Converter:
 
     def constant(self, scope, name):
         """Returns the values of a constant integer tensor as a list; None if they are unknown."""
-        while scope and name not in self.replaceable:
-            tensors = [weight for weight in scope.graph.initializer if weight.name == name]
-            for node in scope.graph.node:
-                if node.op_type == "Constant" and name in node.output:
-                    given = onnx.helper.get_attribute_value(node.attribute[0])
-                    if node.attribute[0].name in ("value_int", "value_ints"):
-                        return [given] if isinstance(given, int) else list(given)
-                    tensors += [given] if node.attribute[0].name == "value" else []
-            if tensors:
-                return [int(each) for each in onnx.numpy_helper.to_array(tensors[0]).reshape(-1)]
-            scope = scope.outer
-        return None
+        scope = scope.find(name)  # the innermost graph that has the name
+        if scope is None or name in scope.ids or name in self.replaceable:
+            return None
+        tensors = [weight for weight in scope.graph.initializer if weight.name == name]
+        for node in scope.graph.node:
+            if node.op_type == "Constant" and name in node.output:
+                given = onnx.helper.get_attribute_value(node.attribute[0])
+                if node.attribute[0].name in ("value_int", "value_ints"):
+                    return [given] if isinstance(given, int) else list(given)
+                tensors += [given] if node.attribute[0].name == "value" else []
+        return [int(each) for each in onnx.numpy_helper.to_array(tensors[0]).reshape(-1)] if tensors else None
 
     def add_scan(self, scope, node):
-        if self.opset < 9:
-            raise Refused("the operator Scan of opset 8 is not supported; convert the model to opset 9 or later.")
         graph = graphs_of(node)["body"]
         scanned = onnx.helper.get_attribute_value(next(a for a in node.attribute if a.name == "num_scan_inputs"))
         count = len(graph.input) - scanned
@@ -514,9 +570,11 @@ class Converter:
                 raise Refused(f"the size of '{value.name}' changes in the loop of the operator {kind}.")
             states.append(self.add_tensor(body, value.name))
             if name:
+                scope.require_unwritten(name)
                 scope.ids[name] = states[-1]
         stacked = [self.add_tensor(scope, name) if name in scope.needed else None for name in node.output[len(results):]]
         stacks = self.tensors_of(stacked)
+        outputs = scope.withdraw(node.output)
         sources = [self.id_of(scope, name, f"the operator {kind}") for name in initial]
         self.copy(sources, states)
         constant = [state for source, state in zip(sources, states) if source is None]
@@ -533,14 +591,18 @@ class Converter:
         read = [value.name for value in conditions]
         read += [row.name for row, id in zip(rows, stacked) if id is not None]
         ids = self.tensors_of(self.id_of(body, name, f"the operator {kind}") for name in read)
-        # A variable that gets a constant or the value of another variable changes together with the others.
+        # A variable that gets a constant, or what this step overwrites, changes together with the others.
+        changing = [*states, *counters]
         sources = [self.id_of(body, result.name, f"the operator {kind}") for result in results]
+        for result in results:
+            self.size_of(body, result.name)  # refuses a weight of unknown size
         moved = [(source, state) for source, state in zip(sources, states)
-                 if source != state and (source is None or source in states)]
+                 if source != state and (source is None or source in changing)]
         ids += self.tensors_of(source for source, _ in moved)
         self.steps.append(Step(kind, list(dict.fromkeys([*controls, *counters, *ids, *stacks])),
                                [*counters, *(state for _, state in moved), *stacks]))
-        self.copy([None if source in states else source for source in sources], states)
+        self.copy([None if source in changing else source for source in sources], states)
+        scope.ids.update(outputs)
         after = len(self.steps)
         self.steps[-1] = self.steps[-1]._replace(next=[start, after])
         begin.next.extend([start, after])
@@ -614,8 +676,9 @@ class Converter:
 
     def add_tensor(self, scope, name, *others):
         """Adds a tensor. `others` are values that it may have too, from the branches that write it."""
-        if name in scope.ids or name in scope.weights:
-            raise Refused(f"the tensor '{name}' is written twice.")
+        scope.require_unwritten(name)
+        if not name:
+            raise Refused("an input of a graph has no name.")
         known = [value for value in (scope.value(name), *others) if value is not None and shape_of(value) is not None]
         tensors = [self.described(name, value) for value in known] or [self.described(name, scope.value(name))]
         largest = max(tensors, key=lambda each: each.size)
@@ -714,7 +777,7 @@ def summary_of(network):
 
 def name_of(path):
     """Returns the name of the file, without the prefixes of the ONNX project's light models."""
-    return one_word(re.sub("^light_(bvlc_)?", "", path.stem))
+    return one_word(re.sub("^light_(bvlc_)?(?=.)", "", path.stem))
 
 
 @contextlib.contextmanager
