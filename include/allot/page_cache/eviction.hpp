@@ -67,7 +67,8 @@ public:
     [[nodiscard]] constexpr std::uint32_t released_at(std::uint32_t page) const noexcept {
         return records_[page].released_at;
     }
-    /// Returns true if no cached page follows this page in a prompt.
+    /// Returns true if no cached page follows this page in a prompt. A page that stays when the page before it is
+    /// evicted counts again after a sequence finds or names both.
     [[nodiscard]] constexpr bool is_leaf(std::uint32_t page) const noexcept { return records_[page].child == no_page; }
     /// Returns the key of the page.
     [[nodiscard]] constexpr page_key key(std::uint32_t page) const noexcept { return records_[page].key; }

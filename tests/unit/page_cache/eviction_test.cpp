@@ -105,6 +105,46 @@ void play_policy() {
     }
 }
 
+/// Evicts the page that was released last, and notes the uses of each released page.
+class noting_eviction : public allot::lru_eviction {
+public:
+    struct note {
+        unsigned hits, mark;
+        bool leaf;
+        bool operator==(const note&) const = default;
+    };
+    inline static std::vector<note> notes;
+
+    void insert(allot::page_uses& of, std::uint32_t page) noexcept {
+        notes.push_back({of.hits(page), of.mark(page), of.is_leaf(page)});
+        of.set_mark(page, 5);
+        lru_eviction::insert(of, page);
+    }
+    template <class Accept>
+    [[nodiscard]] std::uint32_t victim(allot::page_uses& of, Accept accept) const noexcept {
+        std::uint32_t newest = no_page;
+        for_each(of, [&](std::uint32_t page) { newest = accept(page) ? page : newest; });
+        return newest;
+    }
+};
+using noted = std::vector<noting_eviction::note>;
+
+/// Starts a sequence of a prompt, names its pages of three tokens, and returns the notes of its release.
+template <class Cache>
+noted notes_of(played<Cache>& with, const tokens& prompt) {
+    const std::size_t which = with.members.size();
+    REQUIRE_EQ(with.start(prompt), allot::page_refusal::none);
+    const auto known = static_cast<std::ptrdiff_t>(with.members[which].all.size());
+    REQUIRE_EQ(with.append(which, {prompt.begin() + known, prompt.end()}), allot::page_refusal::none);
+    REQUIRE_EQ(with.name(which, 99), allot::page_refusal::none);
+    noting_eviction::notes.clear();
+    REQUIRE_EQ(with.release(which), allot::page_refusal::none);
+    with.check();
+    return noting_eviction::notes;
+}
+
+constexpr allot::page_group of_three[] = {{.page_bytes = 6, .page_tokens = 3}};
+
 }  // namespace
 
 TEST_CASE("eviction: any policy keeps every page once, in a cache too") {
@@ -196,4 +236,61 @@ TEST_CASE("leaf_first_eviction: pages with a cached successor leave last") {
     CHECK_EQ(of.evict(), 1);
     of.follow(0, 3);
     CHECK_EQ(of.evict(), 0);  // no page is a leaf
+}
+
+TEST_CASE("page_uses: hits and the mark of a page belong to its contents") {
+    using cache = allot::page_cache<allot::page_pool<64>, noting_eviction, byte_copier>;
+    played<cache> with{{.bytes = 12, .groups = of_three, .sequences = 2, .sequence_pages = 2}};
+    const tokens one{1, 1, 1};
+    CHECK_EQ(notes_of(with, one), noted{{0, 0, true}});
+    CHECK_EQ(notes_of(with, one), noted{{1, 5, true}});
+    REQUIRE_EQ(with.start(one), allot::page_refusal::none);
+    REQUIRE_EQ(with.truncate(0, 2), allot::page_refusal::none);
+    REQUIRE_EQ(with.append(0, {2}), allot::page_refusal::none);  // other contents in the same page
+    REQUIRE_EQ(with.name(0, 1), allot::page_refusal::none);
+    noting_eviction::notes.clear();
+    REQUIRE_EQ(with.release(0), allot::page_refusal::none);
+    CHECK_EQ(noting_eviction::notes, noted{{0, 0, true}});
+}
+
+TEST_CASE("page_uses: a sequence counts once, also if a page of a slower tier does not come back") {
+    using cache = allot::page_cache<allot::page_pool<64>, noting_eviction, byte_copier, 1>;
+    constexpr std::uint64_t slower[] = {60};
+    played<cache> with{{.bytes = 12, .groups = of_three, .slower = slower, .sequences = 2, .sequence_pages = 2}};
+    const tokens two{1, 1, 1, 2, 2, 2};
+    notes_of(with, two);
+    notes_of(with, two);
+    CHECK_EQ(notes_of(with, two), noted{{2, 5, true}, {2, 5, false}});
+    REQUIRE_EQ(with.start(two), allot::page_refusal::none);
+    REQUIRE_EQ(with.truncate(0, 3), allot::page_refusal::none);  // the second page is cached
+    REQUIRE_EQ(with.append(0, {3}), allot::page_refusal::none);  // and goes to the slower tier
+    REQUIRE_EQ(with.release(0), allot::page_refusal::none);
+    with.refused_copies = 1;
+    REQUIRE_EQ(with.start(two), allot::page_refusal::none);
+    CHECK_EQ(with.members[0].all.size(), 3);
+    noting_eviction::notes.clear();
+    REQUIRE_EQ(with.release(0), allot::page_refusal::none);
+    CHECK_EQ(noting_eviction::notes, noted{{4, 5, true}});
+}
+
+TEST_CASE("page_uses: a page that outlives the page before it follows the next page of the same contents") {
+    using cache = allot::page_cache<allot::page_pool<64>, noting_eviction, byte_copier>;
+    played<cache> with{{.bytes = 18, .groups = of_three, .sequences = 2, .sequence_pages = 2}};
+    const tokens two{1, 1, 1, 2, 2, 2};
+    const auto outlive = [&] {
+        REQUIRE_EQ(with.start({}), allot::page_refusal::none);
+        REQUIRE_EQ(with.append(0, {3, 3, 3, 3}), allot::page_refusal::none);  // the newest page is evicted
+        REQUIRE_EQ(with.release(0), allot::page_refusal::none);
+        CHECK_EQ(with.cache.match({.contents = contents_of(two, 3)}).pages, 0);
+    };
+    CHECK_EQ(notes_of(with, two), noted{{0, 0, true}, {0, 0, false}});
+    outlive();
+    CHECK_EQ(with.cache.counts().cached, 1);
+    REQUIRE_EQ(with.start({}), allot::page_refusal::none);
+    REQUIRE_EQ(with.append(0, {1, 1, 1}), allot::page_refusal::none);
+    REQUIRE_EQ(with.name(0, 1), allot::page_refusal::none);
+    REQUIRE_EQ(with.release(0), allot::page_refusal::none);
+    CHECK_EQ(notes_of(with, two), noted{{1, 5, true}, {1, 5, false}});  // found
+    outlive();
+    CHECK_EQ(notes_of(with, two), noted{{1, 5, true}, {0, 0, false}});  // named
 }

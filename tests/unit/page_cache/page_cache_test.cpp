@@ -1,6 +1,7 @@
 // page_cache, one property each: prefixes, windows, page sizes, pins, and every refusal.
 #include "played.hpp"
 
+#include <allot/page_cache/page_stack.hpp>
 #include <allot/page_cache/priority_eviction.hpp>
 #include <allot/strategy/best_fit.hpp>
 #include <allot/strategy/page_tree.hpp>
@@ -229,6 +230,17 @@ TEST_CASE("page_cache: limits that are invalid") {
     CHECK_EQ(bytes({.bytes = 8, .sequences = 0}), 0);
     CHECK_EQ(bytes({.bytes = 8, .sequence_pages = 0}), 0);
     CHECK_EQ(bytes({.bytes = 8, .sequences = 0xFFFF'FFFE, .sequence_pages = 0xFFFF'FFFF}), 0);
+
+    constexpr allot::page_group many_tokens[] = {{.page_tokens = 4096}};
+    using counted_type = allot::page_cache<allot::page_stack>;
+    if constexpr (sizeof(std::size_t) == 4) {  // records that exceed the address space
+        CHECK_EQ(counted_type::bytes_for({.bytes = 3'000'000'000}), 0);
+        CHECK_EQ(counted_type::bytes_for({.bytes = 1 << 20, .groups = many_tokens, .compare_tokens = true}), 0);
+    } else {
+        CHECK_GT(counted_type::bytes_for({.bytes = 3'000'000'000}), 180'000'000'000U);
+        CHECK_GT(counted_type::bytes_for({.bytes = 1 << 20, .groups = many_tokens, .compare_tokens = true}),
+                 std::uint64_t{1} << 34U);
+    }
 
     alignas(16) std::array<std::byte, 8192> records{};
     const auto constructs = [](const allot::page_cache_limits& limits, std::span<std::byte> of) {

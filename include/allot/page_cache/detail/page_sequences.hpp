@@ -119,9 +119,7 @@ protected:
                 } else if (entries[at] == no_page) {
                     all = false;
                 } else {
-                    const std::uint32_t slot = store_.slot_of(group, entries[at]);
-                    store_.hold(slot);
-                    store_.hit(slot);
+                    store_.hold(store_.slot_of(group, entries[at]));
                 }
             }
         });
@@ -139,11 +137,23 @@ protected:
                     const std::uint32_t group = shape_.first[of.model] + row;
                     store_shared(tables_.row(index, row)[at], slot == no_page ? no_page : store_.index_of(group, slot));
                 });
-            if (hold_pages(index, pages) || bring_back(index, contents, pages)) return pages;
+            if (hold_pages(index, pages) || bring_back(index, contents, pages)) return hit_pages(index, pages), pages;
             drop_pages(index, 0, pages);
             tiers = tiers == 0 ? 0 : 1;  // the memory alone
         }
         return 0;
+    }
+    /// Counts a hit of each page of a new sequence. A page whose page before it was evicted follows the new one.
+    void hit_pages(std::uint32_t index, std::uint32_t pages) noexcept {
+        for_each_row(tables_[index].model, [&](std::uint32_t row, std::uint32_t group) {
+            const auto entries = tables_.row(index, row);
+            for (std::uint32_t at = 0; at != pages; ++at) {
+                if (entries[at] == no_page) continue;
+                const std::uint32_t slot = store_.slot_of(group, entries[at]);
+                store_.hit(slot);
+                store_.follow(slot, parent_of(group, entries, at));
+            }
+        });
     }
     /// Copies the needed pages that the tables lack from slower tiers. Returns false at the first one that fails.
     [[nodiscard]] bool bring_back(std::uint32_t index, std::span<const page_content> contents,
@@ -161,7 +171,6 @@ protected:
                 all = slot != no_page;
                 if (!all) return;
                 store_.list(slot, key_in(group, key), contents[at].tokens, parent_of(group, entries, at));
-                store_.hit(slot);
                 store_shared(entries[at], store_.index_of(group, slot));
             });
         }
@@ -292,6 +301,7 @@ protected:
             const page_key key = key_in(group, of.key);
             if (const std::uint32_t same = store_.find_key(key); same != no_page) {
                 store_.hold(same);
+                store_.follow(same, parent_of(group, entries, at));
                 store_.drop(slot, of.priority);
                 store_shared(entries[at], store_.index_of(group, same));
                 ++replaced;

@@ -46,12 +46,13 @@ public:
 
         constexpr arrays(const page_shape& shape, record_memory& memory) noexcept
             : records{memory.take<page_record>(shape.slots())},
-              buckets{memory.take<std::uint32_t>(std::bit_ceil(shape.slots()))},
+              buckets{memory.take<std::uint32_t>(buckets_for(shape.slots()))},
               large{memory.take<large_page>(shape.groups > 1 ? shape.large : 0)},
-              tokens{memory.take<std::uint32_t>(shape.slots() * shape.tokens)} {
+              tokens{memory.take<std::uint32_t>(record_memory::product(shape.slots(), shape.tokens))} {
             for (std::uint32_t g = 0; g != shape.groups; ++g)
-                words[g] = memory.take<std::uint32_t>(shape.slots() * Eviction::words_per_page);
-            if constexpr (takes_words) pages = memory.take<std::uint32_t>(shape.large * Pages::words_per_page);
+                words[g] = memory.take<std::uint32_t>(record_memory::product(shape.slots(), Eviction::words_per_page));
+            if constexpr (takes_words)
+                pages = memory.take<std::uint32_t>(record_memory::product(shape.large, Pages::words_per_page));
         }
     };
 
@@ -114,11 +115,8 @@ public:
         std::uint32_t slot = take_free(group);
         if (slot == no_page) slot = take_cached(group, leaving);
         if (slot == no_page) return no_page;
-        page_record& page = records_[slot];
-        page.state = page_state::owned;
-        page.count = 1;
-        page.hits = 0;
-        page.mark = 0;
+        own(records_[slot]);
+        records_[slot].count = 1;
         ++used_[group];
         enter_large(slot);
         return slot;
@@ -181,15 +179,19 @@ public:
         std::uint32_t& bucket = buckets_[bucket_of(key)];
         page.same_bucket = bucket;
         bucket = slot;
-        page.parent = parent;
-        page.elder = page.child = page.younger = no_page;
-        if (parent != no_page) {
-            page.younger = records_[parent].child;
-            if (page.younger != no_page) records_[page.younger].elder = slot;
-            records_[parent].child = slot;
-        }
+        page.parent = page.elder = page.child = page.younger = no_page;
+        follow(slot, parent);
         for (std::size_t i = 0; i != shape_.tokens; ++i)
             tokens_[slot * std::size_t{shape_.tokens} + i] = i < tokens.size() ? tokens[i] : no_token;
+    }
+    /// Enters the listed page before a listed page, which may be `no_page`, unless it is entered already.
+    void follow(std::uint32_t slot, std::uint32_t parent) noexcept {
+        page_record& page = records_[slot];
+        if (parent == no_page || page.parent != no_page) return;
+        page.parent = parent;
+        page.younger = records_[parent].child;
+        if (page.younger != no_page) records_[page.younger].elder = slot;
+        records_[parent].child = slot;
     }
     [[nodiscard]] std::span<const std::uint32_t> tokens_of(std::uint32_t slot) const noexcept {
         return tokens_.subspan(slot * std::size_t{shape_.tokens}, shape_.tokens);
@@ -197,7 +199,7 @@ public:
     /// Removes the key of a page that one table uses and that is not pinned, so that its contents may change.
     void disown(std::uint32_t slot) noexcept {
         unlist(slot);
-        records_[slot].state = page_state::owned;
+        own(records_[slot]);
     }
     /// Removes the key of a page that is not in use and not pinned, and frees it.
     void evict(std::uint32_t slot) noexcept {
@@ -222,6 +224,9 @@ public:
 private:
     static constexpr std::uint32_t no_token = 0xFFFF'FFFFU;
 
+    [[nodiscard]] static constexpr std::size_t buckets_for(std::size_t slots) noexcept {
+        return slots > record_memory::no_bytes / 2 ? record_memory::no_bytes : std::bit_ceil(slots);
+    }
     [[nodiscard]] std::size_t bucket_of(page_key key) const noexcept {
         return static_cast<std::size_t>(key.low) & (buckets_.size() - 1);
     }
@@ -233,6 +238,11 @@ private:
         return true;
     }
 
+    static void own(page_record& page) noexcept {
+        page.state = page_state::owned;
+        page.hits = 0;
+        page.mark = 0;
+    }
     /// Returns a free page of a group, cut from a free large page if necessary, or `no_page`.
     [[nodiscard]] std::uint32_t take_free(std::uint32_t group) noexcept {
         if (free_[group].count != 0) {

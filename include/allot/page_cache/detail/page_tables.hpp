@@ -58,10 +58,8 @@ public:
         std::span<std::uint32_t> entries;
         constexpr arrays(const page_cache_limits& limits, std::uint32_t rows, record_memory& memory) noexcept
             : sequences{memory.take<sequence_record>(limits.sequences)} {
-            std::size_t row = 0, all = 0;
-            const bool fits = checked_multiply<std::size_t>(limits.sequence_pages, rows, row) &&
-                              checked_multiply<std::size_t>(row, limits.sequences, all);
-            entries = memory.take<std::uint32_t>(fits ? all : record_memory::no_bytes);
+            const std::size_t row = record_memory::product(limits.sequence_pages, rows);
+            entries = memory.take<std::uint32_t>(record_memory::product(row, limits.sequences));
         }
     };
     bool open(const page_cache_limits& limits, std::uint32_t rows, record_memory& memory) noexcept {

@@ -38,6 +38,11 @@ public:
     [[nodiscard]] static bool can_start_at(const std::byte* first) noexcept {
         return reinterpret_cast<std::uintptr_t>(first) % unit == 0;
     }
+    /// Returns the product, or `no_bytes` if it exceeds the address space.
+    [[nodiscard]] static constexpr std::size_t product(std::size_t a, std::size_t b) noexcept {
+        std::size_t made = 0;
+        return checked_multiply(a, b, made) ? made : no_bytes;
+    }
     /// Returns the number of bytes that were asked for, or `no_bytes` if it exceeds the address space.
     [[nodiscard]] constexpr std::size_t total() const noexcept { return total_; }
 
