@@ -16,7 +16,8 @@
 // All other requests, and requests without a kept block, go to the allocator. If the allocator refuses a request, all
 // kept blocks are freed and the request is repeated. A request whose rounded size does not fit fails. `flush`, `trim`,
 // `mark`, `rollback` and the destructor free them, too. A block above `largest` is not resized to a size of a list if
-// its address is not a multiple of `align`.
+// its address is not a multiple of `align`. A resize to the size of a larger list fails if that size does not fit, also
+// if `capacity` is enough for the request.
 //
 // When to use: over an allocator with slow calls, such as `naive` over a driver, where sizes repeat.
 // When not to use: over `best_fit` on memory that the host can access. `deferred<best_fit<>>` keeps blocks without a
@@ -89,13 +90,10 @@ public:
     /// empty block on failure.
     [[nodiscard]] block_type allocate(layout wanted) noexcept {
         if (!wanted.is_valid()) return {};
-        if (wanted.size <= Options.largest) {
-            detail::kept_list& list = lists_[sizes::list_of(wanted.size)];
-            if (!list.is_empty() && suits(kept_.front(list), wanted.align)) {
-                const block_type again = kept_.pop_front(list);
-                bytes_.value -= again.size;
-                return detail::with_size(again, wanted.size);
-            }
+        if (has_kept(wanted)) {
+            const block_type again = kept_.pop_front(lists_[sizes::list_of(wanted.size)]);
+            bytes_.value -= again.size;
+            return detail::with_size(again, wanted.size);
         }
         const layout rounded = sizes::round_up(wanted);
         block_type given = inner_.allocate(rounded);
@@ -199,17 +197,17 @@ public:
         }
         return inner_.is_live(sizes::whole_block(held)) && !kept_.contains(held.address);
     }
-    /// Returns the reason for which `allocate` would fail. Frees all kept blocks if it would fail with them.
+    /// Returns the reason for which `allocate` would fail. Frees all kept blocks if it would fail with them. Otherwise
+    /// the largest hole is that of the allocator, or the kept block that would be allocated.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
         if (const refusal reason = invalidity(wanted); reason != refusal::none) return {reason};
-        if (wanted.size <= Options.largest) {
-            const detail::kept_list& list = lists_[sizes::list_of(wanted.size)];
-            if (!list.is_empty() && suits(kept_.front(list), wanted.align)) return {};
-        }
         const layout rounded = sizes::round_up(wanted);
+        const bool kept = has_kept(wanted);
         diagnosis found = inner_.diagnose(rounded);
-        if (found.reason != refusal::none && flush()) found = inner_.diagnose(rounded);
-        found.largest_hole = sizes::usable(inner_, static_cast<std::size_t>(found.largest_hole));
+        if (!kept && found.reason != refusal::none && flush()) found = inner_.diagnose(rounded);
+        const std::size_t hole = sizes::usable(inner_, static_cast<std::size_t>(found.largest_hole));
+        if (kept) return {refusal::none, hole < rounded.size ? rounded.size : hole};
+        found.largest_hole = hole;
         return found;
     }
     /// Calls `f(address, size)` for every hole, without the bytes that the sizes of the lists leave over.
@@ -249,6 +247,12 @@ private:
         using model = typename base::address_model;
         if constexpr (requires { requires model::absolute; }) return model::position(kept.address) % align == 0;
         else return false;
+    }
+    /// Returns whether the newest kept block of a size can be allocated.
+    [[nodiscard]] bool has_kept(layout wanted) const noexcept {
+        if (wanted.size > Options.largest) return false;
+        const detail::kept_list& list = lists_[sizes::list_of(wanted.size)];
+        return !list.is_empty() && suits(kept_.front(list), wanted.align);
     }
     void forget() noexcept {
         keep_if([](const block_type&) { return false; });

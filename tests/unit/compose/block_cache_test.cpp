@@ -281,6 +281,22 @@ TEST_CASE("block_cache: the size of a hole is what one request can get") {
     judge_largest_holes<allot::block_cache<beside, allot::block_cache_options{.smallest = 128, .align = 64}>>();
 }
 
+TEST_CASE("block_cache: a diagnosis states the largest hole also if a kept block is allocated") {
+    allot::block_cache<allot::arena<allot::host::heap, side_table, allot::growth::none<>>> memory{{{}, 4096}};
+    const auto first = memory.allocate({.size = 100});
+    const std::uint64_t rest = memory.diagnose({.size = 1}).largest_hole;
+    CHECK(rest >= 3072);
+    memory.deallocate(first);
+    CHECK(memory.diagnose({.size = 100}) == allot::diagnosis{.largest_hole = rest});
+    CHECK(memory.kept() == 112);
+    const auto kept = memory.allocate({.size = 100});
+    while (memory.allocate({.size = 200})) continue;
+    while (memory.allocate({.size = 1})) continue;
+    memory.deallocate(kept);
+    CHECK(memory.diagnose({.size = 100}) == allot::diagnosis{.largest_hole = 112});
+    CHECK(memory.allocate({.size = 100}).address == kept.address);
+}
+
 TEST_CASE("block_cache: a block above the largest list enters the lists by a resize only with their alignment") {
     using arena = scratch<side_table>;
     allot::block_cache<arena, block_cache_options{.largest = 1024, .align = 64}> memory;
