@@ -2,8 +2,8 @@
 // record_table: a side table of records with stable 32-bit indices.
 //
 //     fixed (Capacity > 0)     Capacity records inside the object; no heap; `room` fails if the table is full
-//     growing (Capacity == 0)  one array on the host heap, which grows by a quarter; `room` fails if the heap is
-//                           exhausted
+//     growing (Capacity == 0)  one array on the host heap, which grows by an eighth, and by a quarter if it is
+//                           large; `room` fails if the heap is exhausted
 //     given_records            one array in memory of the caller; `room` fails if the table is full
 //
 // A record has a `next` index of 16 or 32 bits, which links the free records. A caller calls `room` before it changes
@@ -65,7 +65,8 @@ public:
     /// Grows to at least `wanted` records. Returns false and changes nothing on failure.
     [[nodiscard]] ALLOT_COLD constexpr bool grow(record_index wanted) noexcept {
         constexpr record_index most = most_records;
-        record_index larger = capacity_ > most / 2 ? most : capacity_ + (capacity_ < 64 ? 16 : capacity_ / 4);
+        const record_index more = capacity_ < 128 ? 16 : capacity_ < 4'096 ? capacity_ / 8 : capacity_ / 4;
+        record_index larger = capacity_ > most / 2 ? most : capacity_ + more;
         if (larger < wanted) larger = wanted;
         if (larger < first) larger = first;
         if (wanted > most) return false;
