@@ -138,7 +138,7 @@ public:
     /// Returns the longest prefix of a request that is cached, in any tier.
     [[nodiscard]] page_match match(const page_request& request) const noexcept {
         if (request.model >= shape_.models) return {};
-        page_key key = base::root_of(request.model, request.salt);
+        page_key key = detail::root_key(request.model, request.salt);
         const std::uint32_t pages = base::match_pages(request.model, key, request.contents, Tiers,
                                                       [](std::uint32_t, std::uint32_t, std::uint32_t) {});
         return {pages, pages * base::tokens_of_page(request.model)};
@@ -156,7 +156,7 @@ public:
         const detail::table_change change{of};
         detail::store_shared(of.model, request.model);
         of.priority = request.priority < 15 ? request.priority : 15;
-        of.root = of.key = base::root_of(request.model, request.salt);
+        of.root = of.key = detail::root_key(request.model, request.salt);
         const std::uint32_t tokens = base::start_pages(index, request.contents) * base::tokens_of_page(request.model);
         detail::store_shared(of.tokens, tokens);
         return started{{index, of.generation}, tokens};

@@ -67,6 +67,12 @@ namespace detail {
     return key;
 }
 
+/// Returns the key of no contents. The 1 keeps small numbers of models and small salts from the key 0, from which the
+/// keys of contents would be those of a salt.
+[[nodiscard]] constexpr page_key root_key(std::uint32_t model, page_key salt) noexcept {
+    return chain_keys(page_key{model, 1}, salt);
+}
+
 }  // namespace detail
 }  // namespace v1
 }  // namespace allot

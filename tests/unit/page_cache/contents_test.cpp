@@ -85,8 +85,8 @@ TEST_CASE("page_cache: pages that come back from slower tiers have their bytes")
 TEST_CASE("page_cache: a page does not come back beside a page of other tokens with the same key") {
     const std::uint32_t first[] = {1, 2}, second[] = {3, 4};
     const allot::page_content one{.hash = {11, 22}, .tokens = first};
-    const allot::page_content other{.hash = {0xbe46375f4e95a4ec, 0x93da8d0d0c565552}, .tokens = second};
-    const allot::page_key root = allot::detail::chain_keys({0, 0}, allot::page_key{});
+    const allot::page_content other{.hash = {0x9ca7151ded160571, 0x4703741fe79e1529}, .tokens = second};
+    const allot::page_key root = allot::detail::root_key(0, {});
     REQUIRE(allot::detail::chain_keys(root, one) == allot::detail::chain_keys(root, other));
 
     const auto copy = [](allot::page_place, allot::page_place) noexcept { return true; };

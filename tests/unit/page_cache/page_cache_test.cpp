@@ -70,6 +70,20 @@ TEST_CASE("page_cache: a prompt is found as far as its pages are cached") {
     CHECK_EQ(of.cache.check(), page_cache_fault::none);
 }
 
+TEST_CASE("page_cache: salts that are small numbers separate users") {
+    for (std::uint64_t user = 0; user != 20; ++user)
+        for (const std::uint64_t first : {0U, 1U, 2U, 17U}) {
+            owned<> of{small};
+            const allot::page_content contents[] = {{.hash = {0, first}}, {.hash = {0, 17}}};
+            of.cached({.contents = contents, .salt = {0, user}});
+            for (std::uint64_t other = 0; other != 20; ++other) {
+                CHECK_EQ(of.cache.match({.contents = contents, .salt = {0, other}}).pages, user == other ? 2 : 0);
+                if (user != other)
+                    CHECK_EQ(of.cache.match({.contents = std::span{contents}.subspan(1), .salt = {0, other}}).pages, 0);
+            }
+        }
+}
+
 TEST_CASE("page_cache: equal pages that two sequences compute become one page") {
     owned<> of{small};
     const auto first = of.cache.start({}), second = of.cache.start({});
@@ -357,7 +371,7 @@ TEST_CASE("page_cache: sequences that share a page must give it the same content
 TEST_CASE("page_cache: pages whose key belongs to other tokens have no name, in forks neither") {
     using allot::detail::chain_keys;
     const tokens one{1, 1, 1}, two{2, 2, 2};
-    const allot::page_key root = chain_keys({0, 0}, allot::page_key{});
+    const allot::page_key root = allot::detail::root_key(0, {});
     const allot::page_content named{.hash = {0, 1}, .tokens = one};
     allot::page_key key = chain_keys(root, named);
     for (const std::uint32_t token : two) key = key_before(key, token);

@@ -47,9 +47,6 @@ protected:
     [[nodiscard]] std::uint32_t pages_of(const sequence_record& of) const noexcept {
         return divided_up(of.tokens, tokens_of_page(of.model));
     }
-    [[nodiscard]] static page_key root_of(std::uint32_t model, page_key salt) noexcept {
-        return chain_keys({model, 0}, salt);
-    }
     /// Returns the key of a page of one group. The pages of a prefix have different keys in each group.
     [[nodiscard]] static page_key key_in(std::uint32_t group, page_key key) noexcept {
         return {key.high, key.low + group * 0x9E37'79B9'7F4A'7C15U};
