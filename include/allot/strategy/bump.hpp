@@ -32,6 +32,7 @@
 
 #include <allot/core/options.hpp>
 #include <allot/core/strategy.hpp>
+#include <allot/strategy/detail/adjacent_blocks.hpp>
 
 #include <utility>
 
@@ -171,10 +172,7 @@ public:
     /// Returns the size of the smallest extent that holds `count` allocations of `each`; 0 if no extent does.
     /// Precondition: the extent's offset is a multiple of `each.align` and of `extent_align`.
     [[nodiscard]] static constexpr Offset bytes_for(Offset count, layout_type each) noexcept {
-        Offset stride = 0, total = 0;
-        if (!each.is_valid() || count == 0 || !checked_align_up(each.size, each.align, stride)) return 0;
-        if (!checked_multiply<Offset>(stride, count - 1, total) || !checked_add<Offset>(total, each.size, total))
-            return 0;
+        Offset total = detail::bytes_of_adjacent<Offset>(count, each);
         return up && !checked_align_up<Offset>(total, static_cast<Offset>(Options.limit_align), total) ? 0 : total;
     }
 
