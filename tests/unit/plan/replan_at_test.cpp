@@ -115,6 +115,20 @@ TEST_CASE("replan_at: pairs hold between buffers that have ended and later ones"
     }
 }
 
+TEST_CASE("replan_at: a buffer that has ended links others that share its offset") {
+    // 1 lives and 2 begins later, both together with 0. The three may use the same bytes at the same time.
+    const allot::plan_buffer buffers[] = {
+        {.size = 2, .live = {0, 1}}, {.size = 3, .live = {0, 4}}, {.size = 5, .live = {2, 4}}};
+    const allot::plan_pair links[] = {{0, 1}, {0, 2}};
+    const allot::plan_problem problem{.buffers = buffers, .together = links};
+    const auto before = *allot::plan(problem);
+    const auto now = replan_at(problem, before.places, 1);
+    REQUIRE(now);
+    CHECK(now->places == before.places);
+    CHECK(now->peak == 5);
+    CHECK(now->status == plan_status::optimal);
+}
+
 TEST_CASE("replan_at: later buffers use the bytes that smaller ones leave") {
     // At step 2, the first buffer lives and the second has ended. The others were planned for 1000 bytes each.
     allot::plan_buffer buffers[] = {{.size = 100, .live = {0, 4}},

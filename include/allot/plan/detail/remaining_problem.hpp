@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -44,8 +45,10 @@ public:
             if (is_later(each.first) != is_later(each.second))
                 fixed_.push_back(is_later(each.first) ? plan_fixed{numbers_[each.first], before[each.second].offset}
                                                       : plan_fixed{numbers_[each.second], before[each.first].offset});
-        add_pairs(all.together, together_);
-        add_pairs(all.apart, apart_);
+        add_together(all.together);
+        for (const plan_pair& each : all.apart)
+            if (numbers_[each.first] != none && numbers_[each.second] != none)
+                apart_.push_back({numbers_[each.first], numbers_[each.second]});
     }
 
     /// Returns the problem, which views this object.
@@ -102,10 +105,22 @@ private:
         if (!std::exchange(states_[buffer].has_lifetime, true)) buffers_[numbers_[buffer]].live = live;
         else revivals_.push_back({numbers_[buffer], live});
     }
-    void add_pairs(std::span<const plan_pair> from, std::vector<plan_pair>& to) {
-        for (const plan_pair& each : from)
-            if (numbers_[each.first] != none && numbers_[each.second] != none)
-                to.push_back({numbers_[each.first], numbers_[each.second]});
+    /// Chains the buffers of each group, because a buffer that is left out may be the only link between two others.
+    void add_together(std::span<const plan_pair> pairs) {
+        if (pairs.empty()) return;
+        std::vector<std::size_t> link(states_.size()), last(states_.size(), none);
+        std::iota(link.begin(), link.end(), std::size_t{0});
+        const auto group_of = [&](std::size_t i) {
+            for (; link[i] != i; i = link[i]) link[i] = link[link[i]];
+            return i;
+        };
+        for (const plan_pair& each : pairs) link[group_of(each.first)] = group_of(each.second);
+        for (std::size_t i = 0; i != states_.size(); ++i) {
+            if (numbers_[i] == none) continue;
+            std::size_t& previous = last[group_of(i)];
+            if (previous != none) together_.push_back({previous, numbers_[i]});
+            previous = numbers_[i];
+        }
     }
 
     Problem all_;
