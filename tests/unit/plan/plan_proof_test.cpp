@@ -246,9 +246,9 @@ void try_all(std::uint64_t first, std::uint64_t count) {
 
 }  // namespace
 
-TEST_CASE("plan proof: agree with trying all offsets") { try_all(0, problems::is_slow ? 5'000 : 100'000); }
+TEST_CASE("plan proof: claims agree with trying all offsets") { try_all(0, problems::is_slow ? 5'000 : 100'000); }
 
-TEST_CASE("plan proof: are equal at compile time and run time") {
+TEST_CASE("plan proof: results are equal at compile time and run time") {
     [&]<std::uint64_t... Seed>(std::integer_sequence<std::uint64_t, Seed...>) {
         (compiled<Seed, 0>::check(), ...);
         (compiled<Seed, 50>::check(), ...);
