@@ -13,6 +13,7 @@
 #include <allot/core/result.hpp>
 #include <allot/plan/check.hpp>
 #include <allot/plan/detail/sizes.hpp>
+#include <allot/plan/detail/together_groups.hpp>
 #include <allot/plan/workspace.hpp>
 
 namespace allot {
@@ -72,7 +73,7 @@ public:
 
     /// Merges all groups and returns the first error.
     [[nodiscard]] constexpr plan_error run() noexcept {
-        find_groups();
+        find_groups_together({became_, count_}, problem_->together);
         number_groups();
         if (const plan_error error = sort_lives(); error.reason != plan_refusal::none) return error;
         for (std::size_t next = 0; next != lives_;) next = merge_lives(next);
@@ -93,21 +94,6 @@ public:
     }
 
 private:
-    /// Finds disjoint sets: each buffer points to a smaller index of its group, and the smallest index to itself.
-    constexpr void find_groups() noexcept {
-        for (std::size_t i = 0; i != count_; ++i) became_[i] = static_cast<std::uint32_t>(i);
-        const auto root = [&](std::size_t of) {
-            while (became_[of] != of) {
-                became_[of] = became_[became_[of]];
-                of = became_[of];
-            }
-            return of;
-        };
-        for (const plan_pair& pair : problem_->together) {
-            const std::size_t a = root(pair.first), b = root(pair.second);
-            became_[larger(a, b)] = static_cast<std::uint32_t>(smaller(a, b));
-        }
-    }
     /// Numbers groups in the order of their smallest buffers, so that a root has its number before it is read.
     constexpr void number_groups() noexcept {
         for (std::size_t i = 0; i != count_; ++i) {

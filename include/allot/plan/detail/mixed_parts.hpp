@@ -9,6 +9,7 @@
 #pragma once
 
 #include <allot/core/result.hpp>
+#include <allot/plan/detail/together_groups.hpp>
 #include <allot/plan/mixed_problem.hpp>
 
 #include <bit>
@@ -84,13 +85,7 @@ private:
     void find_groups() {
         const std::size_t count = buffers().size();
         group_.resize(count);
-        for (std::size_t i = 0; i != count; ++i) group_[i] = static_cast<std::uint32_t>(i);
-        const auto root = [&](std::size_t of) {
-            while (group_[of] != of) of = group_[of] = group_[group_[of]];
-            return static_cast<std::uint32_t>(of);
-        };
-        for (const plan_pair& pair : given().together) group_[root(pair.first)] = root(pair.second);
-        for (std::size_t i = 0; i != count; ++i) group_[i] = root(i);
+        find_groups_together(group_, given().together);
         is_whole_.assign(count, 0);
         for (std::size_t i = 0; i != count; ++i)
             if (!is_paged(i)) is_whole_[group_[i]] = 1;

@@ -4,12 +4,12 @@
 // later ones are apart from them.
 #pragma once
 
+#include <allot/plan/detail/together_groups.hpp>
 #include <allot/plan/planned.hpp>
 #include <allot/plan/problem.hpp>
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -108,16 +108,12 @@ private:
     /// Chains the buffers of each group, because a buffer that is left out may be the only link between two others.
     void add_together(std::span<const plan_pair> pairs) {
         if (pairs.empty()) return;
-        std::vector<std::size_t> link(states_.size()), last(states_.size(), none);
-        std::iota(link.begin(), link.end(), std::size_t{0});
-        const auto group_of = [&](std::size_t i) {
-            for (; link[i] != i; i = link[i]) link[i] = link[link[i]];
-            return i;
-        };
-        for (const plan_pair& each : pairs) link[group_of(each.first)] = group_of(each.second);
+        std::vector<std::uint32_t> group(states_.size());
+        std::vector<std::size_t> last(states_.size(), none);
+        find_groups_together(group, pairs);
         for (std::size_t i = 0; i != states_.size(); ++i) {
             if (numbers_[i] == none) continue;
-            std::size_t& previous = last[group_of(i)];
+            std::size_t& previous = last[group[i]];
             if (previous != none) together_.push_back({previous, numbers_[i]});
             previous = numbers_[i];
         }
