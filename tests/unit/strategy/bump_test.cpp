@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <limits>
 #include <utility>
 
 namespace {
@@ -107,13 +106,4 @@ TEST_CASE("bump: resize_extent shrinks to the allocated bytes and no further") {
     CHECK_FALSE(strategy.allocate({1, 1}));
     CHECK(strategy.resize_extent({7, 33}, 40));
     CHECK(strategy.allocate({7, 1}).where == allot::extent{40, 7});
-}
-
-TEST_CASE("bump: the smallest extent of one block has the size of the block, also next to the limit of offsets") {
-    constexpr std::size_t size = std::numeric_limits<std::size_t>::max() - 5;
-    CHECK(allot::bump<>::bytes_for(1, {size, 64}) == size);
-    CHECK(allot::bump<>::bytes_for(2, {size, 1}) == 0);
-    allot::bump<> memory;
-    REQUIRE(memory.insert({0, size}));
-    CHECK(memory.allocate({size, 64}).where.offset == 0);
 }

@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <limits>
 #include <utility>
 
 namespace {
@@ -104,13 +103,4 @@ TEST_CASE("ring: an earlier wrap position has no effect on an unwrapped ring") {
     strategy.deallocate(d);
     CHECK(strategy.takes_back(e));
     CHECK(strategy.allocate({80, 1}).where.offset == 0);
-}
-
-TEST_CASE("ring: the smallest extent of one block has the size of the block, also next to the limit of offsets") {
-    constexpr std::size_t size = std::numeric_limits<std::size_t>::max() - 5;
-    CHECK(allot::ring<>::bytes_for(1, {size, 64}) == size);
-    CHECK(allot::ring<>::bytes_for(2, {size, 1}) == 0);
-    allot::ring<> memory;
-    REQUIRE(memory.insert({0, size}));
-    CHECK(memory.allocate({size, 64}).where.offset == 0);
 }

@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <limits>
 #include <utility>
 
 namespace {
@@ -52,13 +51,4 @@ TEST_CASE("stack: large blocks form an independent stack at the top") {
     strategy.deallocate(small);  // the newest of the lower end, but not of both
     strategy.deallocate(large);
     CHECK(strategy.allocate({200, 1}).where == allot::extent{0, 200});
-}
-
-TEST_CASE("stack: the smallest extent of one block has the size of the block, also next to the limit of offsets") {
-    constexpr std::size_t size = std::numeric_limits<std::size_t>::max() - 5;
-    CHECK(allot::stack<>::bytes_for(1, {size, 64}) == size);
-    CHECK(allot::stack<>::bytes_for(2, {size, 1}) == 0);
-    allot::stack<> memory;
-    REQUIRE(memory.insert({0, size}));
-    CHECK(memory.allocate({size, 64}).where.offset == 0);
 }
