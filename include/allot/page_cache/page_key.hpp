@@ -67,8 +67,8 @@ namespace detail {
     return key;
 }
 
-/// Returns the key of no contents. The 1 keeps small numbers of models and small salts from the key 0, from which the
-/// keys of contents would be those of a salt.
+/// Returns the key before the first page. Without the 1, model 0 with the salt {0, 1} has the key 0, and a first page
+/// with the hash {0, n} has the key before the first page of model 0 with the salt {0, n}.
 [[nodiscard]] constexpr page_key root_key(std::uint32_t model, page_key salt) noexcept {
     return chain_keys(page_key{model, 1}, salt);
 }
