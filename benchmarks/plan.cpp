@@ -465,8 +465,8 @@ void queues_row(const fs::path& file, std::size_t queues) {
 int main(int argc, char** argv) try {
     if (!fs::is_directory("examples/apps/network_demo"))
         throw std::runtime_error{"run this program in the root of the repository"};
-    const char* const set = argc > 1 ? argv[1] : std::getenv("ALLOT_DATA");
-    data_folder data{set != nullptr ? set : "$ALLOT_DATA"};
+    const char* const folder = argc > 1 ? argv[1] : std::getenv("ALLOT_DATA");
+    data_folder data{folder != nullptr ? folder : "$ALLOT_DATA"};
     const std::vector<instance> cut = instances::cut();
     std::vector<instance> hard;
     for (const fs::path& file : data.files("minimalloc", ".1048576.csv")) {
