@@ -188,7 +188,7 @@ class Checks:
             for path in tree.chosen(patterns):
                 (forwarding / path).parent.mkdir(parents=True, exist_ok=True)
                 (forwarding / path).write_text(f"#include <{name}>\n", encoding="utf-8")
-        names = ["alone", "constexpr"]
+        names = ["strategies_without_arena", "constexpr"]
         if os.environ.get("ALLOT_LONG"):
             names += ["growing", "host", "paged", "unreachable"]
         sources = [ROOT / "tests" / "main.cpp", *(ROOT / "tests" / "laws" / f"{name}_test.cpp" for name in names)]
