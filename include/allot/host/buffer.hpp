@@ -12,6 +12,8 @@
 #include <allot/address/raw_pointer.hpp>
 #include <allot/core/device.hpp>
 
+#include <span>
+
 namespace allot {
 inline namespace v1 {
 namespace host {
@@ -64,7 +66,7 @@ private:
 };
 
 /// Device over existing bytes, which must outlive the arena. Any base address is valid: the alignment is derived from
-/// the address.
+/// the address. A null base has no bytes, so that `acquire` fails with `window_error::too_small`.
 class buffer : public pointer_memory_traits<buffer> {
 public:
     using error = window_error;                    ///< Reason for a failed `acquire`.
@@ -73,11 +75,12 @@ public:
     static constexpr bool self_contained = true;   ///< All state is in the object.
     static constexpr bool host_written = true;     ///< Only instructions of this program write the bytes.
 
-    /// Refers to `size` bytes at `base`.
-    buffer(void* base, std::size_t size) noexcept : window_{base, size} {}
-    /// Refers to all bytes of an array.
-    template <std::size_t Size>
-    explicit buffer(std::byte (&whole_array)[Size]) noexcept : buffer{whole_array, Size} {}
+    /// Refers to `size` bytes at `base`, or to none if `base` is null.
+    buffer(void* base, std::size_t size) noexcept : window_{base, base == nullptr ? 0 : size} {}
+    /// Refers to the bytes of an array, a `std::array`, a `std::vector` or another contiguous range.
+    explicit buffer(std::span<std::byte> bytes) noexcept : buffer{bytes.data(), bytes.size()} {}
+    /// Refers to the bytes of such a range of `unsigned char` or `std::uint8_t`.
+    explicit buffer(std::span<unsigned char> bytes) noexcept : buffer{bytes.data(), bytes.size()} {}
 
     /// Returns the size of the window in bytes.
     [[nodiscard]] std::size_t capacity() const noexcept { return window_.capacity(); }
