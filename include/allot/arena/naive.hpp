@@ -93,6 +93,7 @@ public:
             refused_with_ = answer.error();
             return {};
         }
+        detail::check_region<Device>(*answer, whole);
         if (was_refused(whole)) refused_ = {};
         if constexpr (checked) {
             block_type fresh{answer->base, wanted.size, {{answer->size, answer->align}}};

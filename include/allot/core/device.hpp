@@ -19,7 +19,7 @@
 //
 // Contract of `acquire`: it returns a region of at least the requested size whose base has at least the requested
 // alignment, or an error. `align` of the region states the actual alignment, and an arena that uses the region again
-// relies on it.
+// relies on it. A debug build (without NDEBUG) ends with a message if a device breaks this contract.
 //
 // When to use: to write a device for memory that allot does not support, or to constrain templates.
 // When not to use: to allocate. Combine a device with a strategy in an `arena`, or use `naive`.
@@ -66,6 +66,27 @@ using region_of = region<typename Device::address_model::address>;
 /// The result of `acquire`: a region, or an error of the device.
 template <class Device>
 using acquired = result<region_of<Device>, typename Device::error>;
+
+namespace detail {
+
+[[noreturn]] ALLOT_COLD ALLOT_NOINLINE inline void broken_region() noexcept {
+#if __STDC_HOSTED__ && !defined(NDEBUG)
+    assert(false && "allot: acquire of the device returned a region that is smaller or less aligned than requested");
+#endif
+    stop_program();
+}
+
+/// Ends a debug build whose device breaks the contract of `acquire`.
+template <class Device>
+void check_region([[maybe_unused]] const region_of<Device>& held, [[maybe_unused]] layout wanted) noexcept {
+    if constexpr (checks_results) {
+        if (held.size < wanted.size || held.align < wanted.align ||
+            Device::address_model::position(held.base) % wanted.align != 0)
+            broken_region();
+    }
+}
+
+}  // namespace detail
 
 /// The error type of a device without error codes.
 struct no_error {

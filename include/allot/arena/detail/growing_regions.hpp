@@ -182,6 +182,7 @@ protected:
             note_refusal(wanted, answer.error());
             return false;
         }
+        check_region<Device>(*answer, wanted);
         note_allocation(wanted);
         space_.regions[slot] = *answer;
         if (!start_using(slot)) {
