@@ -245,7 +245,7 @@ public:
         : base{std::move(device), made.peak, made.align}, places_{made.places} {}
     /// A plan that ends with the expression does not compile.
     template <plan_of_places Plan>
-    arena(Device, const Plan&&) = delete;
+    arena(Device, const Plan&&) = delete;  // give the plan a name: the arena refers to it
 
     /// Returns the block of buffer `id`. The block is empty if the plan has no such buffer, the buffer has no bytes, or
     /// the device refused.

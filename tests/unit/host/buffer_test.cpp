@@ -40,7 +40,7 @@ TEST_CASE("buffer: arrays, standard arrays, vectors and spans of bytes are whole
 }
 
 TEST_CASE("buffer: only writable bytes that outlive the expression are accepted") {
-    static_assert(!std::is_constructible_v<buffer, const std::byte (&)[16]>);
+    static_assert(!std::is_constructible_v<buffer, const std::byte(&)[16]>);
     static_assert(!std::is_constructible_v<buffer, const std::vector<std::byte>&>);
     static_assert(!std::is_constructible_v<buffer, std::vector<std::byte>>);
     static_assert(!std::is_constructible_v<buffer, std::array<int, 4>&>);
