@@ -252,17 +252,20 @@ public:
     }
 
     /// Returns the reason for which `allocate(wanted, queue)` would fail: `over_limit` for a queue that is not
-    /// attached. A failed call of the driver counts as a refusal by the device until a later request succeeds.
+    /// attached. After a failed call of the driver, the device counts as refusing the requests that need a wait, until
+    /// one of them succeeds.
     [[nodiscard]] diagnosis diagnose(layout wanted, queue_id queue) const noexcept {
         diagnosis answer = arena_.diagnose(wanted);
         if (answer.reason != refusal::none) return answer;
-        if (error_ != error_type{}) return {refusal::device_refused, answer.largest_hole, static_cast<long>(error_)};
         if (!clock_.is_row(queue.index)) return {refusal::over_limit, answer.largest_hole};
         const auto& strategy = arena_.strategy();
         if (strategy.diagnose(strategy_layout(wanted)).reason != refusal::none) return answer;  // the arena grows
-        const detail::queue_set waitable = waits == wait_policy::never ? 0 : clock_.waitable();
+        const bool has_failed = error_ != error_type{};
+        const detail::queue_set waitable = waits == wait_policy::never || has_failed ? 0 : clock_.waitable();
         answer.reason = strategy.lacks_place(strategy_layout(wanted), clock_.known(queue.index), waitable);
-        if (answer.reason == refusal::pending && access::can_grow_for(arena_, wanted)) answer.reason = refusal::none;
+        if (answer.reason != refusal::pending) return answer;
+        if (access::can_grow_for(arena_, wanted)) answer.reason = refusal::none;
+        else if (has_failed) return {refusal::device_refused, answer.largest_hole, static_cast<long>(error_)};
         return answer;
     }
 

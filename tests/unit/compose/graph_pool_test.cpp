@@ -201,6 +201,8 @@ TEST_CASE("graph_pool: queues beyond ordered_options::queues are refused, and no
     for (unsigned queue = 0; queue != 8; ++queue) held.push_back(pool.allocate({unit, 1}, queue).address);
     CHECK(!pool.allocate({unit, 1}, 8u));
     CHECK(!pool.used_on(held[0], 8u));
+    CHECK(pool.diagnose({unit, 1}, 0u).reason == allot::refusal::none);  // of a queue that has a number
+    CHECK(pool.allocate({unit, 1}, 0u));
     pool.begin_capture();
     CHECK(pool.allocate({unit, 1}, 8u));
     for (unsigned queue = 0; queue != 7; ++queue) CHECK(pool.deallocate(held[queue], queue));

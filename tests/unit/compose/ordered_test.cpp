@@ -354,6 +354,20 @@ TEST_CASE("ordered: a driver that fails loses nothing") {
     }
 }
 
+TEST_CASE("ordered: after a failed call of the driver, diagnose answers only requests that need a wait with it") {
+    queues device{2};
+    fixed<> memory{timeline{&device}};
+    const auto first = memory.attach(0), second = memory.attach(1);
+    const auto block = memory.allocate({size / 2, 16}, first);
+    memory.deallocate(block, first);
+    device.fails_in = 0;
+    CHECK(memory.detach(second) != 0);
+    CHECK(memory.diagnose({size, 16}, second).reason == refusal::device_refused);
+    CHECK(memory.diagnose({size, 16}, first).reason == refusal::none);  // its own bytes
+    CHECK(memory.diagnose({16, 16}, second).reason == refusal::none);   // bytes that nobody used
+    CHECK(memory.allocate({16, 16}, second));
+}
+
 TEST_CASE("ordered: a lost device is answered, and memory returns after abandon") {
     queues device{2};
     {
