@@ -351,8 +351,11 @@ public:
         walk(inserted, true, f);
     }
 
-    /// Returns the size of the smallest extent that holds `count` allocations of `each`; 0 if no extent does.
-    /// Precondition: the extent's offset is a multiple of `each.align` and of `extent_align`.
+    /// Returns the size of the smallest extent that holds `count` allocations of `each`; 0 if no extent does, or if a
+    /// table of `records` records is too small for them. With `given_records`, the caller gives enough records. With
+    /// limited `probes` and an alignment above the granule, the last allocations can fail in an extent of this size:
+    /// the search ends before it finds the hole. Precondition: the extent's offset is a multiple of `each.align` and of
+    /// `extent_align`.
     [[nodiscard]] static constexpr Offset bytes_for(Offset count, layout_type each) noexcept {
         return sizes::of_extent(count, each);
     }

@@ -40,6 +40,13 @@ public:
     static constexpr unsigned block_records = 1;   // records that a block takes in addition to that of its hole
     static constexpr unsigned hole_records = 0;    // records that a hole takes
 
+    /// Returns true if a table can have the records of one extent with so many blocks, and with any holes.
+    [[nodiscard]] static constexpr bool can_record(std::uint64_t blocks, std::uint64_t) noexcept {
+        constexpr bool is_fixed = Capacity != 0 && Capacity != given_records;
+        // Without the record of the extent, and the reserved one, which a fixed table has in addition.
+        return blocks <= most_records_of<Capacity> - (is_fixed ? 1 : 2);
+    }
+
     /// Makes one hole of `where`, which is a result of `usable`. Precondition: `room(extent_records)`.
     [[nodiscard]] constexpr node insert(basic_extent<Offset> where, no_memory) noexcept {
         if (records_.ever_taken() == 0) static_cast<void>(records_.take());

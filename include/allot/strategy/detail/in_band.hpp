@@ -67,6 +67,9 @@ public:
     static constexpr unsigned extent_records = 0;  // records that a new extent takes
     static constexpr unsigned block_records = 0, hole_records = 0;
 
+    /// Returns true: no record is in a table.
+    [[nodiscard]] static constexpr bool can_record(std::uint64_t, std::uint64_t) noexcept { return true; }
+
     /// Returns true if an alignment is one that all blocks have.
     [[nodiscard]] ALLOT_INLINE static constexpr bool is_any_alignment(Offset align) noexcept {
         // The bit of each alignment up to the granule. One test of a bit rejects 0 and the other numbers.

@@ -82,6 +82,8 @@ struct node_sizes {
             }
             if (second == nowhere || !checked_multiply<Offset>(second - first, count - 1, total)) return 0;
         }
+        const Offset between = count > 1 && second - first != need ? static_cast<Offset>(count - 1) : Offset{0};
+        if (!Nodes::can_record(count, between)) return 0;
         if (!checked_add<Offset>(total, first, total) || !checked_add<Offset>(total, need, total) ||
             !checked_add<Offset>(total, Nodes::tail, total))
             return 0;

@@ -32,6 +32,10 @@ using record_index = std::uint32_t;
 inline constexpr record_index no_record = 0xFFFF'FFFFU;
 /// The largest number of records. The upper half of the indices has other uses.
 inline constexpr record_index most_records = no_record / 2;
+/// The largest number of records of a table with this capacity.
+template <std::size_t Capacity>
+inline constexpr record_index most_records_of =
+    Capacity == 0 || Capacity == given_records ? most_records : static_cast<record_index>(Capacity);
 
 template <class Record, std::size_t Capacity>
 class record_array {

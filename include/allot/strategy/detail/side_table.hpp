@@ -41,6 +41,12 @@ public:
     static constexpr unsigned block_records = 0;   // records that a block takes in addition to that of its hole
     static constexpr unsigned hole_records = 1;    // records that a hole takes
 
+    /// Returns true if a table can have the records of one extent with so many blocks and holes.
+    [[nodiscard]] static constexpr bool can_record(std::uint64_t blocks, std::uint64_t holes) noexcept {
+        constexpr record_index most = most_records_of<Capacity> - 1;  // without the record of the end
+        return blocks <= most && holes <= most - blocks;
+    }
+
     /// Makes one hole of `where`, which is a result of `usable`. Precondition: `room(extent_records)`.
     [[nodiscard]] constexpr node insert(basic_extent<Offset> where, no_memory) noexcept {
         const bool first = records_.taken() == 0;
