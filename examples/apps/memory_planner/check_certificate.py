@@ -79,6 +79,7 @@ class Search:
 
     def __init__(self, certificate, m, height):
         self.height, self.left = height, self.LIMIT
+        self.has_contradiction = bool(certificate.contradictions())
         buffers, members = certificate.buffers, collections.defaultdict(list)
         for i, buffer in enumerate(buffers):
             if buffer["memory"] == m:
@@ -122,6 +123,8 @@ class Search:
             raise TooLong
 
     def finds_plan(self):
+        if self.has_contradiction:
+            return False
         if len(dict(self.fixed)) != len(set(self.fixed)) or not all(self.fits(g, offset) for g, offset in self.fixed):
             return False
         return self.finds(dict.fromkeys(sorted(self.groups), 0), 0)
@@ -176,7 +179,7 @@ class Certificate:
                  *itertools.chain(*(memory["section"]["buffers"] for memory in self.memories))]
         require(all(0 <= i < len(self.buffers) for i in named), "a position is that of no buffer")
         self.fixed = [tuple(pair) for pair in data["fixed"]]
-        self.apart = {frozenset(pair) for pair in data["apart"]}
+        self.apart = {tuple(sorted(pair)) for pair in data["apart"]}
         self.leader = list(range(len(self.buffers)))
         for one, other in data["together"]:
             gone, stays = self.leader[one], self.leader[other]
@@ -191,7 +194,12 @@ class Certificate:
         """Returns whether two buffers must not share a byte."""
         if self.leader[one] == self.leader[other]:
             return False
-        return meet(self.buffers[one], self.buffers[other]) or frozenset((one, other)) in self.apart
+        return meet(self.buffers[one], self.buffers[other]) or tuple(sorted((one, other))) in self.apart
+
+    def contradictions(self):
+        """Returns the pairs that are apart and share an offset."""
+        return [(one, other) for one, other in self.apart if self.leader[one] == self.leader[other]
+                and self.buffers[one]["size"] != 0 and self.buffers[other]["size"] != 0]
 
     def check_place(self, i):
         buffer = self.buffers[i]
@@ -212,6 +220,8 @@ class Certificate:
         for i, leader in enumerate(self.leader):
             same = all(self.buffers[i][key] == self.buffers[leader][key] for key in ("memory", "offset"))
             require(same, f"{self.buffers[i]['name']}: not at the offset of {self.buffers[leader]['name']}")
+        for one, other in self.contradictions():
+            require(False, f"{self.buffers[one]['name']} and {self.buffers[other]['name']} are together and apart")
         placed = collections.defaultdict(list)
         for i, buffer in enumerate(self.buffers):
             if buffer["size"] != 0:

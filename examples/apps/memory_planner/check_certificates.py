@@ -210,6 +210,7 @@ class Certificates(unittest.TestCase):
             "reserved bytes": lambda b, m, d: m.update(reserved=[[0, 1], [1, 5119]]),
             "not at its fixed offset": lambda b, m, d: d.update(fixed=[[0, 9999]]),
             "not at the offset of": lambda b, m, d: d.update(together=[[0, 1]]),
+            "are together and apart": lambda b, m, d: [b[1].update(offset=b[0]["offset"]), d.update(together=[[0, 1]], apart=[[1, 0]])],
             "no certificate of version 1": lambda b, m, d: d.update(certificate=2),
             "not readable": lambda b, m, d: d.pop("buffers"),
             "not readable as a certificate: ValueError": lambda b, m, d: m.update(capacity=float("nan")),
