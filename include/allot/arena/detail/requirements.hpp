@@ -18,12 +18,15 @@ namespace detail {
 
 struct arena_access;  // arena_access.hpp
 
-/// Returns true. Does not compile if the device and the strategy are swapped.
+/// Returns true. Does not compile if the device and the strategy, or the strategy and the growth, are swapped.
 template <class Device, class Strategy>
 consteval bool arena_order() {
     static_assert(
         !requires { Strategy::granularity; } && !requires { Device::several_extents; },
         "allot: an arena takes the device first and the strategy second: arena<Device, Strategy>");
+    static_assert(!growth_policy<Strategy>,
+                  "allot: an arena takes the strategy before the growth: arena<Device, Strategy, Growth>, "
+                  "use<Strategy, Growth>");
     return true;
 }
 
