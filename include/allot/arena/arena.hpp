@@ -128,7 +128,7 @@ public:
 
     /// Moves the device, the regions and the strategy. Blocks stay in place.
     arena(arena&&) noexcept = default;
-    arena& operator=(arena&&) = delete;
+    arena& operator=(arena&&) = delete;  // live blocks would lose their memory: use std::optional and emplace
 
     /// Allocates a block, after growth if necessary. Returns an empty block on failure; `diagnose` returns the reason.
     [[nodiscard]] block_type allocate(layout wanted) noexcept {
