@@ -53,6 +53,8 @@ inline namespace v1 {
 /// An extended allocator of Boost.Container for objects of type `T` that refers to an allocator.
 template <class T, class Allocator>
 class boost_allocator {
+    static_assert(allocator<Allocator> || !allocator<T>,  // in this order: T may be incomplete
+                  "allot: the type of objects comes before the allocator: boost_allocator<T, Arena>");
     static_assert(detail::pointer_requirements<Allocator>());
     static constexpr bool resizes = resizable_allocator<Allocator>;
     using nodes = detail::block_as_pointer<Allocator>;

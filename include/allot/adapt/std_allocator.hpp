@@ -32,6 +32,8 @@ inline namespace v1 {
 /// A standard allocator of objects of type `T` that refers to an allocator.
 template <class T, class Allocator>
 class std_allocator {
+    static_assert(allocator<Allocator> || !allocator<T>,  // in this order: T may be incomplete
+                  "allot: the type of objects comes before the allocator: std_allocator<T, Arena>");
     static_assert(detail::pointer_requirements<Allocator>());
     using pointers = detail::block_as_pointer<Allocator>;
 
