@@ -35,7 +35,9 @@ class [[nodiscard]] scoped_mark {
 
 public:
     /// Takes a mark. The allocator must outlive the scope.
-    explicit scoped_mark(Allocator& allocator) noexcept : allocator_{&allocator}, mark_{allocator.mark()} {}
+    [[nodiscard("allot: name the scoped_mark: without a name, it ends at once")]]
+    explicit scoped_mark(Allocator& allocator) noexcept
+        : allocator_{&allocator}, mark_{allocator.mark()} {}
     scoped_mark(const scoped_mark&) = delete;
     scoped_mark& operator=(const scoped_mark&) = delete;
     /// Rolls back to the mark, unless `release` was called.
