@@ -28,6 +28,7 @@
 #include <allot/core/arithmetic.hpp>
 #include <allot/core/detail/compiler.hpp>
 #include <allot/core/target.hpp>
+#include <allot/strategy/detail/page_words_shape.hpp>
 
 #include <atomic>
 
@@ -42,27 +43,6 @@ struct native_atomics {
     using deciding = std::atomic<T>;
     template <class T>
     using hint = std::atomic<T>;
-};
-
-/// Numbers of a page_words. All are constants.
-struct page_words_shape {
-    std::size_t pages = 0;
-    unsigned largest_order = 0;     // of a block: 2^order pages
-    std::size_t processors = 1;     // number of slots
-    std::size_t subtree_words = 1;  // a power of two, at most the bits of a word
-
-    /// Returns the shape with as large subtrees as leave two for every processor, but not less than four cache lines or
-    /// a block.
-    [[nodiscard]] static constexpr page_words_shape of(std::size_t pages, unsigned largest_order,
-                                                       std::size_t processors) noexcept {
-        constexpr std::size_t bits = std::numeric_limits<std::size_t>::digits, lines = 32;
-        constexpr unsigned word_order = highest_one(bits);
-        const std::size_t block = largest_order > word_order ? std::size_t{1} << (largest_order - word_order) : 1;
-        const std::size_t least = block > lines ? block : lines, words = divided_up(pages, bits);
-        std::size_t each = bits;
-        while (each > least && words / each / 2 < processors) each /= 2;
-        return {pages, largest_order, processors, each};
-    }
 };
 
 template <page_words_shape Shape, class Atomics = native_atomics>
