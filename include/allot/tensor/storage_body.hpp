@@ -34,6 +34,7 @@
 #include <allot/core/device.hpp>
 #include <allot/tensor/detail/allocate_or_trim.hpp>
 #include <allot/tensor/detail/kept_placement.hpp>
+#include <allot/tensor/detail/storage_piece.hpp>
 #include <allot/tensor/policies.hpp>
 #include <allot/tensor/refusal.hpp>
 
@@ -53,38 +54,6 @@ inline constexpr bool is_annotated<Allocator> = Allocator::annotated;
 /// Whether only instructions of this program write an allocator's memory.
 template <class Allocator>
 inline constexpr bool is_host_written = requires { requires host_written_device<typename Allocator::device_type>; };
-
-/// The part of a storage that one tensor, or one row of a tensor, occupies: the placement's allocation, and the
-/// separate block where each tensor has one. The specializations leave out absent members.
-template <class Placement, class Block>
-struct storage_piece {
-    allocation_of<Placement> allocation{};
-    Block own{};  // the separate block
-    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(allocation); }
-};
-template <class Placement>
-struct storage_piece<Placement, void> {
-    allocation_of<Placement> allocation{};
-    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(allocation); }
-};
-template <class Block>
-struct storage_piece<as_given, Block> {
-    Block own{};
-    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(own); }
-};
-template <>
-struct storage_piece<as_given, void> {};
-template <class Block>
-struct storage_piece<own_blocks, Block> {
-    Block own{};
-    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(own); }
-};
-
-/// Whether a placement finds an allocation by its metadata. No allocation has the metadata `{}`.
-template <class Placement>
-concept finds_allocations = requires(const Placement placement, typename Placement::metadata_type metadata) {
-    placement.allocation_with(metadata);
-};
 
 }  // namespace detail
 
