@@ -78,7 +78,6 @@ private:
     using sizes = detail::node_sizes<Options, nodes_type, Offset>;
     using places = detail::placement<nodes_type, Offset>;
     static_assert(detail::best_fit_refuses_all<sizes::largest_node >= nodes_type::min_hole>::said);
-    static constexpr bool block_table = detail::is_block_table<nodes_type>;
     using holes_type = typename detail::best_fit_holes<Options, nodes_type, Offset>::type;
     using bins = typename holes_type::bin_lists;
     using bin = typename bins::bin;
@@ -197,13 +196,12 @@ public:
         const extent_type had = sizes::usable_of(inserted);
         const Offset need = sizes::of_node(size);
         const node held = holes_.nodes.find(allocation), above = holes_.nodes.hole_after(held);
-        const Offset start = offset_of_block(held);
-        const auto end = static_cast<Offset>(start + size_of_block(held));
+        const extent_type block = holes_.nodes.block_extent(held);
         if (need == 0) return 0;
-        if (above == none ? end != had.end() || !holes_.nodes.has_room(nodes_type::hole_records)
+        if (above == none ? block.end() != had.end() || !holes_.nodes.has_room(nodes_type::hole_records)
                           : above != holes_.nodes.last_hole(had))
             return 0;
-        return sizes::up_to(inserted, start, need);
+        return sizes::up_to(inserted, block.offset, need);
     }
 
     /// Allocates a block. Returns an empty allocation if the layout is invalid, if no suitable hole is found, or if no
@@ -248,7 +246,7 @@ public:
     constexpr bool resize(allocation_type allocation, Offset size) noexcept {
         const Offset need = sizes::of_node(size);
         const node held = holes_.nodes.find(allocation);
-        const Offset had = size_of_block(held);
+        const Offset had = holes_.nodes.block_extent(held).size;
         if (need == 0) return false;
         const node above = holes_.nodes.hole_after(held);
         if (need > had) {
@@ -264,15 +262,14 @@ public:
     /// Returns the usable bytes of a block: at least its size.
     [[nodiscard]] constexpr Offset capacity(allocation_type allocation) const noexcept {
         if constexpr (in_band) return holes_.nodes.size_of_live(holes_.nodes.find(allocation)) - header;
-        else return size_of_block(holes_.nodes.find(allocation)) - header;
+        else return holes_.nodes.block_extent(holes_.nodes.find(allocation)).size - header;
     }
 
     /// Returns the allocation with this metadata. Its size is its capacity.
     [[nodiscard]] constexpr allocation_type allocation_with(metadata_type metadata) const noexcept
         requires(!in_band)
     {
-        const node held = holes_.nodes.find({{}, metadata});
-        return {{offset_of_block(held), size_of_block(held)}, metadata};
+        return {holes_.nodes.block_extent(holes_.nodes.find({{}, metadata})), metadata};
     }
 
     /// Returns true if the records in band around a block are intact. `inside` is the extent that contains the block.
@@ -367,9 +364,9 @@ private:
         if (!usable) return;
         holes_.nodes.for_each(usable, [&](node n, bool is_used) {
             if (is_used != used) return;
-            const Offset start = is_used ? offset_of_block(n) : holes_.nodes.offset(n),
-                         size = is_used ? size_of_block(n) : holes_.nodes.size(n);
-            f(extent_type{static_cast<Offset>(start + header), static_cast<Offset>(size - header)});
+            const extent_type whole =
+                is_used ? holes_.nodes.block_extent(n) : extent_type{holes_.nodes.offset(n), holes_.nodes.size(n)};
+            f(extent_type{static_cast<Offset>(whole.offset + header), static_cast<Offset>(whole.size - header)});
         });
     }
     /// Returns the start of the hole at the end of an extent; the extent's end if it ends with a block.
@@ -381,14 +378,6 @@ private:
     /// Returns the number of records that a request takes which leaves so many holes.
     [[nodiscard]] static constexpr unsigned records_for(unsigned holes) noexcept {
         return nodes_type::block_records + holes * nodes_type::hole_records;
-    }
-    [[nodiscard]] constexpr Offset offset_of_block(node n) const noexcept {
-        if constexpr (block_table) return holes_.nodes.block_offset(n);
-        else return holes_.nodes.offset(n);
-    }
-    [[nodiscard]] constexpr Offset size_of_block(node n) const noexcept {
-        if constexpr (block_table) return holes_.nodes.block_size(n);
-        else return holes_.nodes.size(n);
     }
 
     holes_type holes_;

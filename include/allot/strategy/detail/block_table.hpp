@@ -124,8 +124,10 @@ public:
         const record& below = records_[records_[of].before];
         return bytes(static_cast<Unit>(below.low + below.hole));
     }
-    [[nodiscard]] constexpr Offset block_size(node of) const noexcept {
-        return static_cast<Offset>(bytes(records_[of].low) - block_offset(of));
+    /// Returns the extent of a block with its header.
+    [[nodiscard]] constexpr basic_extent<Offset> block_extent(node of) const noexcept {
+        const Offset start = block_offset(of);
+        return {start, static_cast<Offset>(bytes(records_[of].low) - start)};
     }
     /// Moves the end of a block of `had` bytes, so that it has `need` bytes. The hole after it is in no list, and the
     /// bytes above are free.

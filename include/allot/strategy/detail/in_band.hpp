@@ -149,6 +149,8 @@ public:
 
     [[nodiscard]] static constexpr Offset offset(node of) noexcept { return of; }
     [[nodiscard]] Offset size(node of) const noexcept { return read(of) & ~flags; }
+    /// Returns the extent of a block with its header.
+    [[nodiscard]] basic_extent<Offset> block_extent(node of) const noexcept { return {offset(of), size(of)}; }
     /// Returns the size of a live block, also while other threads change flags in its first word.
     [[nodiscard]] Offset size_of_live(node of) const noexcept {
         if constexpr (is_atomic) return ALLOT_LOAD_RELAXED(shared(of)) & ~flags;

@@ -104,6 +104,8 @@ public:
     [[nodiscard]] constexpr Offset size(node of) const noexcept {
         return static_cast<Offset>(records_[records_[of].after].offset - records_[of].offset);
     }
+    /// Returns the extent of a block.
+    [[nodiscard]] constexpr basic_extent<Offset> block_extent(node of) const noexcept { return {offset(of), size(of)}; }
     [[nodiscard]] constexpr node next(node of) const noexcept { return records_[of].next; }
     [[nodiscard]] constexpr node prev(node of) const noexcept { return records_[of].prev; }
     constexpr void set_next(node of, node to) noexcept { records_[of].next = to; }
