@@ -23,11 +23,9 @@
 
 #include <allot/arena/detail/requirements.hpp>  // first, so that few lines precede its sentences
 
-#include <allot/arena/detail/block_checks.hpp>
+#include <allot/arena/detail/arena_records.hpp>
 #include <allot/arena/detail/mark.hpp>
 #include <allot/arena/detail/regions.hpp>
-#include <allot/arena/detail/sealed_blocks.hpp>
-#include <allot/arena/detail/slot_checks.hpp>
 #include <allot/arena/misuse.hpp>
 #include <allot/core/allocator.hpp>
 #include <allot/core/options.hpp>
@@ -305,8 +303,8 @@ public:
         requires(checked || block_walkable<strategy_type>)
     {
         if constexpr (debugs) live_.for_each([&](const auto& known) { f(known.held.address, known.held.size); });
-        else if constexpr (has_slots && lists) live_.for_each_block(regions_, f);
-        else if constexpr (checked && lists) live_.for_each_block(f);
+        else if constexpr (has_slots && records::lists) live_.for_each_block(regions_, f);
+        else if constexpr (checked && records::lists) live_.for_each_block(f);
         else regions_.for_each_block(f);
     }
 
@@ -332,6 +330,8 @@ public:
 private:
     friend struct detail::arena_access;
     static constexpr bool overwrites = debugs && where.host_pointers;
+    static constexpr detail::arena_checking checking{checked, debugs, overwrites, seals, has_slots, numbers};
+    using records = detail::arena_records<checking, regions_type, strategy_type, block_type, model, OnMisuse>;
     /// Returns the block without the hardening's number.
     [[nodiscard]] static decltype(auto) bare(const block_type& held) noexcept {
         if constexpr (checked && !numbers) return detail::bare_block<typename space::block_type>(held);
@@ -377,27 +377,8 @@ private:
         if constexpr (annotated) regions_.deallocate(bare(held));
         else regions_.strategy().deallocate(regions_.space().allocation_for(bare(held)));
     }
-    static constexpr bool lists = markable<strategy_type> || !block_walkable<strategy_type>;
-    static constexpr std::size_t word = strategy_type::in_band ? sizeof(offset) : 0;
     regions_type regions_;
-    using records = std::conditional_t<
-        debugs, detail::debugged_blocks<block_type, OnMisuse, strategy_type::reclaims != reclaim::never, word>,
-        std::conditional_t<checked, detail::checked_blocks<block_type, model, lists>, nothing>>;
-    static_assert(detail::records_requirements<records>());
-    // Selects the class before one is instantiated.
-    static constexpr auto choose_checks() noexcept {
-        if constexpr (seals)
-            return std::type_identity<detail::sealed_blocks<regions_type, block_type, model, OnMisuse>>{};
-        else if constexpr (has_slots)
-            return std::type_identity<
-                detail::slot_checks<regions_type, strategy_type, block_type, model, OnMisuse, numbers>>{};
-        else if constexpr (checked)
-            return std::type_identity<
-                detail::block_checks<records, regions_type, block_type, model, OnMisuse, debugs, overwrites>>{};
-        else return std::type_identity<nothing>{};
-    }
-    using checks = typename decltype(choose_checks())::type;
-    ALLOT_NO_UNIQUE_ADDRESS checks live_{};
+    ALLOT_NO_UNIQUE_ADDRESS typename records::type live_{};
 };
 
 }  // namespace v1

@@ -16,6 +16,7 @@
 
 #include <allot/arena/detail/annotated_members.hpp>
 #include <allot/arena/detail/region_members.hpp>
+#include <allot/arena/detail/region_sizes.hpp>
 #include <allot/core/detail/compiler.hpp>
 #include <allot/core/diagnosis.hpp>
 
@@ -52,6 +53,7 @@ private:
 
 public:
     using typename members::space_type;
+    using sizes = region_sizes<Device, Strategy, space_type>;
     using region_type = typename space_type::region_type;
     static constexpr bool one_region = space_type::order == region_order::one_region;
     static constexpr bool one_by_one = space_type::order == region_order::one_by_one;
@@ -107,9 +109,6 @@ public:
     }
 
 protected:
-    /// Whether the strategy may miss a hole that fits.
-    static constexpr bool may_miss = !Strategy::exact && Strategy::several_extents;
-
     /// Releases all unused memory for `trim`. Returns the number of released bytes.
     [[nodiscard]] std::size_t release_all_unused() noexcept {
         if constexpr (in_place) return trim_end(0);
@@ -205,43 +204,14 @@ protected:
         }
     }
 
-    /// Sizes for a request to the device: the smallest sufficient size and the size that the growth prefers. 0 for no
-    /// request.
-    struct step {
-        std::size_t least = 0, best = 0, align = 1;
-    };
-
-    /// Returns the layout of a region in which the request certainly fits; size 0 if it fits in no region.
-    [[nodiscard]] static constexpr layout region_for(layout wanted) noexcept {
-        // `bytes_for` assumes this alignment of the base. Offsets that are not addresses start at 0, which has it.
-        constexpr std::size_t align = extent_align<Strategy>();
-        if (!wanted.is_valid() || wanted.size > space_type::last_offset) return {0, 1};
-        if (model::absolute && wanted.align < align) wanted.align = align;
-        const auto bytes_for = [](std::size_t size, std::size_t aligned) {
-            return static_cast<std::size_t>(
-                Strategy::bytes_for(1, {static_cast<offset>(size), static_cast<offset>(aligned)}));
-        };
-        std::size_t need = bytes_for(wanted.size, wanted.align);
-        if constexpr (may_miss) {
-            // A strategy with a limited search finds a hole only if it is larger than necessary. For slots, which are
-            // equal, no larger size is possible.
-            std::size_t sure = 0;
-            if (checked_add(wanted.size, wanted.align + 2 * align + 64, sure) &&
-                checked_add(sure, sure / 8 + align, sure) && sure <= space_type::last_offset &&
-                bytes_for(sure, wanted.align) != 0)
-                need = bytes_for(sure, wanted.align);
-        }
-        return {need <= space_type::largest_extent ? need : 0, wanted.align};
-    }
-
     /// Returns the sizes to acquire or to extend the region to, so that the request fits; 0 if a limit forbids that.
-    [[nodiscard]] step growth_for(layout wanted) const noexcept {
+    [[nodiscard]] region_step growth_for(layout wanted) const noexcept {
         if constexpr (in_place) {
             if (space_.regions[0])
                 return extension_to(strategy_.size_for(
                     space_.extent(0), {static_cast<offset>(wanted.size), static_cast<offset>(wanted.align)}));
         }
-        layout least = region_for(wanted);
+        layout least = sizes::region_for(wanted);
         if (least.size == 0 || space_.free_region() == Growth::regions) return {};
         if constexpr (in_place && model::absolute) {
             // The device aligns to its pages. Skipped bytes provide a larger alignment.
@@ -251,19 +221,10 @@ protected:
             }
         }
         const std::size_t held = space_.size(), next = Growth::next(held);
-        step more = within(least.size, held < Growth::limit ? Growth::limit - held : 0,
-                           next < space_type::largest_extent ? next : space_type::largest_extent);
+        region_step more = sizes::within(least.size, held < Growth::limit ? Growth::limit - held : 0,
+                                         next < space_type::largest_extent ? next : space_type::largest_extent);
         more.align = least.align < Align ? Align : least.align;
         return more;
-    }
-
-    /// Returns sizes for `least` and for the preferred size `next`, rounded up to the device's granularity and at most
-    /// `limit`; 0 if `least` exceeds the limit.
-    [[nodiscard]] static constexpr step within(std::size_t least, std::size_t limit, std::size_t next) noexcept {
-        const std::size_t most = align_down(limit, Device::granularity);
-        if (least == 0 || !checked_align_up(least, Device::granularity, least) || least > most) return {};
-        if (next > most || !checked_align_up(next, Device::granularity, next)) next = most;
-        return {least, next < least ? least : next, 1};
     }
 
     [[nodiscard]] bool grow_for(layout wanted) noexcept {
@@ -274,13 +235,13 @@ protected:
                 return true;
             }
         }
-        const step more = growth_for(wanted);
+        const region_step more = growth_for(wanted);
         return more.least != 0 && take(more);
     }
 
     /// Requests the preferred size from the device, then a half, a quarter and an eighth of it, and finally the least
     /// size.
-    [[nodiscard]] bool take(step more) noexcept {
+    [[nodiscard]] bool take(region_step more) noexcept {
         const std::size_t held = in_place ? space_.regions[0].size : 0, least = more.least - held;
         std::size_t size = more.best - held;
         for (unsigned halves = 3;; --halves) {
@@ -303,7 +264,7 @@ protected:
         }
         refused_with_ = {};
     }
-    [[nodiscard]] bool was_refused(const step& more) const noexcept
+    [[nodiscard]] bool was_refused(const region_step& more) const noexcept
         requires grows
     {
         const std::size_t align = base_align_for(more.align);
@@ -314,11 +275,12 @@ protected:
     // ── one region that grows in place ───────────────────────────────────────────────────────────────────────────
 
     /// Returns the sizes to extend the region to for an extent of `least` bytes; 0 if no size suffices.
-    [[nodiscard]] step extension_to(std::size_t least) const noexcept {
+    [[nodiscard]] region_step extension_to(std::size_t least) const noexcept {
         constexpr std::size_t reach = space_type::largest_region;
         const std::size_t held = space_.regions[0].size;
-        const step to = within(least, Growth::limit < reach ? Growth::limit : reach, held + Growth::next(held));
-        return to.least > held ? to : step{};
+        const region_step to =
+            sizes::within(least, Growth::limit < reach ? Growth::limit : reach, held + Growth::next(held));
+        return to.least > held ? to : region_step{};
     }
 
     /// Moves the region's end up. Returns false and changes nothing if the device or the strategy fails.
@@ -376,7 +338,7 @@ protected:
     /// Returns the index of a region after the one in use in which the request fits. Such regions remain after a reset
     /// or a rollback. Returns `Growth::regions` if no region is suitable.
     [[nodiscard]] std::size_t spare_region_for(layout wanted) const noexcept {
-        const layout needed = region_for(wanted);
+        const layout needed = sizes::region_for(wanted);
         std::size_t spare = needed.size == 0 ? Growth::regions : next_region();
         while (spare != Growth::regions &&
                (space_.regions[spare].size < needed.size || space_.regions[spare].align < needed.align))

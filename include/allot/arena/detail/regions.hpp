@@ -28,7 +28,7 @@ template <class Device, class Strategy, class Growth, std::size_t Align, bool An
 class arena_regions : growing_regions<Device, Strategy, Growth, Align, Annotated> {
     using base = growing_regions<Device, Strategy, Growth, Align, Annotated>;
     using base::space_, base::strategy_, base::growth_, base::refused_with_;
-    using typename base::model, typename base::offset, typename base::step;
+    using typename base::model, typename base::offset;
     using allocation = allocation_of<Strategy>;
 
 public:
@@ -62,7 +62,7 @@ public:
                 const std::size_t slot = space_.free_region();
                 const bool grown = this->grow_for(wanted);
                 if (grown) given = ask(wanted);
-                if constexpr (base::may_miss)
+                if constexpr (base::sizes::may_miss)
                     if (grown && !given) given = claim_in(slot, wanted);
             }
         }
@@ -279,7 +279,7 @@ private:
     {
         if (strategy_.resize(given, size)) return true;
         if constexpr (in_place) {
-            const step more = this->extension_to(strategy_.size_for(space_.extent(0), given, size));
+            const region_step more = this->extension_to(strategy_.size_for(space_.extent(0), given, size));
             return more.least != 0 && this->take(more) && strategy_.resize(given, size);
         }
         return false;
@@ -314,7 +314,7 @@ private:
                 return;
             }
         }
-        const step more = this->growth_for(wanted);
+        const region_step more = this->growth_for(wanted);
         if (this->is_out_of_records(wanted)) {
             answer.reason = refusal::out_of_records;
         } else if (more.least == 0) {
