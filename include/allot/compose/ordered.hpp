@@ -43,8 +43,8 @@
 // Sources: IREE's pools, whose free blocks carry a frontier (iree/hal/memory/tlsf.h), and RMM's stream-ordered pool.
 #pragma once
 
-#include <allot/arena/detail/arena_access.hpp>
 #include <allot/compose/detail/ordered_refusals.hpp>
+#include <allot/compose/detail/ordered_waits.hpp>
 #include <allot/core/detail/compiler.hpp>
 
 #include <initializer_list>
@@ -54,14 +54,17 @@ inline namespace v1 {
 
 /// Arena whose blocks are allocated and freed in the order of queues.
 template <class Arena, class Timeline = detail::no_timeline, ordered_options Options = ordered_options{}>
-class ordered : detail::ordered_refusals<Arena, Timeline, Options> {
+class ordered : detail::ordered_refusals<Arena, Timeline, Options>, detail::ordered_waits<Arena, Timeline, Options> {
     using refusals = detail::ordered_refusals<Arena, Timeline, Options>;
-    using clock = detail::queue_clock<Timeline, Options>;
-    using access = detail::arena_access;
+    using base = detail::ordered_waits<Arena, Timeline, Options>;
+    using base::clock_, base::arena_, base::error_;
+    using base::cover_all, base::cover_passed_over, base::wait_for_place;
+    using base::note, base::settle, base::wait_for_all, base::allocate_held, base::allocate_grown;
+    using typename base::clock, typename base::access;
 
 public:
     /// The arena, with a strategy that knows the pending uses.
-    using arena_type = typename detail::ordered_arena<Arena, clock::columns>::type;
+    using arena_type = typename base::arena_type;
     using timeline_type = Timeline;                                       ///< The driver's queues and points.
     using native_queue = typename Timeline::queue_type;                   ///< The driver's handle of a queue.
     using point_type = typename Timeline::point_type;                     ///< A point on a queue.
@@ -80,7 +83,7 @@ public:
     template <class... Arguments>
         requires std::constructible_from<arena_type, Arguments...>
     explicit ordered(Timeline from, Arguments&&... arguments) noexcept
-        : clock_{std::move(from)}, arena_(std::forward<Arguments>(arguments)...) {}
+        : base{std::move(from), std::forward<Arguments>(arguments)...} {}
     // The following constructor and functions report wrong arguments at compile time.
     template <class First, class... Rest>
         requires detail::not_for_ordered<ordered, Timeline, First, Rest...>
@@ -119,7 +122,7 @@ public:
     }
     /// Records a point on each queue with pending uses, so that a later wait for them records nothing: one of the
     /// queues may capture a graph then.
-    void cover() noexcept { cover_all(host); }
+    void cover() noexcept { cover_all(clock::host_row); }
     /// States that later work of a queue comes after the earlier work of `other`, because the program made it wait. For
     /// `host`, states that this work is done.
     void follows(queue_id queue, queue_id other) noexcept {
@@ -311,8 +314,6 @@ private:
         access::strategy(arena_).give_back(until, queues);
         arena_.deallocate(held);
     }
-    void settle() noexcept { access::strategy(arena_).settle(clock_.known(clock::host_row).until.data()); }
-    error_type note(error_type error) noexcept { return error_ = error; }
     template <class Handed>
     [[nodiscard]] block_type allocate_for(layout wanted, queue_id queue, Handed&& handed) noexcept {
         if (!clock_.is_row(queue.index)) [[unlikely]]
@@ -324,84 +325,36 @@ private:
             arena_, wanted, [](auto& strategy, auto asked) { return strategy.allocate_own(asked); });
         if (given) [[likely]]
             return given;
-        return allocate_searched(wanted, queue, handed);
-    }
-    template <class From>
-    [[nodiscard]] block_type held(layout wanted, From from) noexcept {
-        return access::allocate_held(arena_, wanted, from);
+        return allocate_searched(wanted, queue.index, handed);
     }
     template <class Handed>
-    [[nodiscard]] ALLOT_NOINLINE block_type allocate_searched(layout wanted, queue_id queue, Handed& handed) noexcept {
+    [[nodiscard]] ALLOT_NOINLINE block_type allocate_searched(layout wanted, unsigned queue, Handed& handed) noexcept {
         const auto tight = [this](auto& strategy, auto asked) {
             return strategy.allocate_tight(asked, clock_.waitable(), !Options.less_memory);
         };
-        if (const block_type given = held(wanted, tight)) return given;
+        if (const block_type given = allocate_held(wanted, tight)) return given;
         if (poll())
-            if (const block_type given = held(wanted, tight)) return given;
+            if (const block_type given = allocate_held(wanted, tight)) return given;
         const auto known = [](auto& strategy, auto asked) { return strategy.allocate(asked); };
         const bool has_larger = arena_.strategy().taken_queues() != 0;
-        if (has_larger && (waits == wait_policy::never || !Options.less_memory)) {
+        if (has_larger && (Options.waits == wait_policy::never || !Options.less_memory)) {
             cover_passed_over();
-            if (const block_type given = held(wanted, known)) return given;
+            if (const block_type given = allocate_held(wanted, known)) return given;
         }
-        if constexpr (waits == wait_policy::never) {
+        if constexpr (Options.waits == wait_policy::never) {
             cover_all(queue);
-            const block_type given = poll() ? held(wanted, known) : block_type{};
+            const block_type given = poll() ? allocate_held(wanted, known) : block_type{};
             return given ? given : allocate_grown(wanted);
         }
         block_type given{};
-        if ((has_larger || !Options.grow_first) && wait_for_place(wanted, queue, handed)) given = held(wanted, known);
+        if ((has_larger || !Options.grow_first) && wait_for_place(wanted, queue, handed))
+            given = allocate_held(wanted, known);
         if (!given) given = allocate_grown(wanted);
         if (!given && !has_larger && Options.grow_first && wait_for_place(wanted, queue, handed))
-            given = held(wanted, known);
+            given = allocate_held(wanted, known);
         if (given) error_ = {};
         return given;
     }
-    /// Makes the queue wait for the uses of a place for a block. Returns false without a place, or if the driver fails.
-    template <class Handed>
-    [[nodiscard]] bool wait_for_place(layout wanted, queue_id queue, Handed&& handed) noexcept {
-        bool found = false;
-        static_cast<void>(held(wanted, [&](auto& strategy, auto asked) {
-            found = strategy.seek_behind(asked, clock_.waitable());
-            return decltype(strategy.allocate(asked)){};
-        }));
-        return found && note(wait_for_all(queue.index, handed)) == error_type{};
-    }
-    /// Allocates a block without a wait, from a new region if necessary.
-    [[nodiscard]] block_type allocate_grown(layout wanted) noexcept {
-        [[maybe_unused]] const auto permitted = clock::permission();
-        return arena_.allocate(wanted);
-    }
-    /// Records a point on each queue whose use was passed over, so that later requests take these bytes without a wait.
-    void cover_passed_over() noexcept {
-        const auto& strategy = arena_.strategy();
-        detail::for_each_queue(strategy.taken_queues(), [&](unsigned column) {
-            if (!clock_.has_points(column)) static_cast<void>(clock_.cover(column, strategy.taken(column)));
-        });
-    }
-    template <class Handed = typename clock::no_hand>
-    [[nodiscard]] error_type wait_for_all(unsigned row, Handed&& handed = {}) noexcept {
-        const auto& strategy = arena_.strategy();
-        error_type error{};
-        detail::for_each_queue(strategy.taken_queues(), [&](unsigned column) {
-            if (column == clock::host_uses || error != error_type{}) return;
-            error = clock_.wait(row, column, strategy.taken(column), handed);
-        });
-        return error;
-    }
-    /// Records a point on each queue with a pending use, so that `poll` learns when it is done.
-    void cover_all(queue_id queue) noexcept {
-        auto& strategy = access::strategy(arena_);
-        strategy.collect(clock_.known(queue.index));
-        detail::for_each_queue(strategy.taken_queues(), [&](unsigned column) {
-            if (const error_type error = clock_.cover(column, strategy.taken(column)); error != error_type{})
-                error_ = error;
-        });
-    }
-
-    clock clock_;
-    arena_type arena_;
-    error_type error_{};
 };
 
 }  // namespace v1

@@ -17,6 +17,7 @@
 // Thread safety: not synchronized.
 #pragma once
 
+#include <allot/compose/detail/host_use_list.hpp>
 #include <allot/core/detail/compiler.hpp>
 #include <allot/core/options.hpp>
 #include <allot/core/timeline.hpp>
@@ -194,17 +195,13 @@ public:
     }
     /// Starts a use by the host. Returns its epoch; 0 if there is no room.
     [[nodiscard]] epoch begin_host_use() noexcept {
-        if (host_count_ == Options.external) return 0;
-        return host_uses_[host_count_++] = begin(host_uses);
+        return host_uses_.is_full() ? 0 : host_uses_.add(begin(host_uses));
     }
-    [[nodiscard]] bool is_host_use(epoch use) const noexcept { return place_of(use) != host_count_; }
+    [[nodiscard]] bool is_host_use(epoch use) const noexcept { return host_uses_.contains(use); }
     /// Ends a use by the host. Returns false if there is no such use.
     bool end_host_use(epoch use) noexcept {
-        unsigned at = place_of(use);
-        if (at == host_count_) return false;
-        for (--host_count_; at != host_count_; ++at) host_uses_[at] = host_uses_[at + 1];
-        const epoch until = host_count_ == 0 ? end_of_time : host_uses_[0] - 1;
-        for (row_type& row : known_) row.until[host_uses] = until;
+        if (!host_uses_.remove(use)) return false;
+        for (row_type& row : known_) row.until[host_uses] = host_uses_.ended_until();
         return true;
     }
 
@@ -215,7 +212,7 @@ public:
         running_ = attached_;
         lost_ = 0;
         while (external_count_ != 0) timeline.release(externals_[--external_count_].point);
-        host_count_ = 0;
+        host_uses_.clear();
         failed_ = 0;
         for (row_type& row : known_) row.until.fill(now_);
         ++now_;
@@ -337,11 +334,6 @@ private:
         for (row_type& row : known_) row.until[external] = std::max(row.until[external], until);
         return true;
     }
-    [[nodiscard]] unsigned place_of(epoch use) const noexcept {
-        unsigned at = 0;
-        while (at != host_count_ && host_uses_[at] != use) ++at;
-        return at;
-    }
     /// Starts a use in a column whose uses end in any order.
     [[nodiscard]] epoch begin(unsigned column) noexcept {
         for (row_type& row : known_) row.until[column] = std::min(row.until[column], now_ - 1);
@@ -392,8 +384,7 @@ private:
     queue_set lost_ = 0;    // queues that were abandoned
     external_point externals_[Options.external];
     unsigned external_count_ = 0;
-    epoch host_uses_[Options.external]{};
-    unsigned host_count_ = 0;
+    host_use_list<Options.external> host_uses_;
 };
 
 }  // namespace detail
