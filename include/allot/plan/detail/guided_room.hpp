@@ -8,7 +8,7 @@
 //     loose      best fit has a record for each live block. A request is matched with a slot near the last match. If it
 //                is pinned, it gets its place, and otherwise that of the guide's rule.
 //
-// `guide::rule` is best fit or first fit. Both take holes from one table, a `best_fit`.
+// guided_slots.hpp has the guide and the states of its slots, and guided_space.hpp the free bytes.
 //
 // `diverge` leaves the step: it repeats the calls of the pass on best fit. `resume` returns to it as soon as each live
 // block is one that is live in the guide, at its place. A block that the guide does not expect is a stranger: it has a
@@ -17,10 +17,10 @@
 
 #include <allot/plan/detail/guided_blocks.hpp>
 #include <allot/plan/detail/guided_cursor.hpp>
+#include <allot/plan/detail/guided_slots.hpp>
+#include <allot/plan/detail/guided_space.hpp>
 #include <allot/plan/detail/pass_log.hpp>
 #include <allot/plan/pass.hpp>
-#include <allot/strategy/best_fit.hpp>
-#include <allot/strategy/detail/record_table.hpp>
 
 namespace allot {
 inline namespace v1 {
@@ -38,21 +38,25 @@ struct guided_spot {
 inline constexpr std::size_t guided_granule = 16;
 
 template <std::size_t Granule>
-class guided_room {
+class guided_room : guided_slots<typename guided_space<Granule>::allocation_type> {
+    using base = guided_slots<typename guided_space<Granule>::allocation_type>;
+    using base::guide_, base::calls_, base::slots_, base::call_, base::epoch_, base::in_step_, base::is_pinned_;
+    using base::is_waiting, base::slot_count, base::size_of, base::extent_of_slot, base::is_faithful;
+    using base::requests_before, base::skip_freed, base::rule, base::follow, base::has_live_slot;
+    using base::states_, base::held_, base::entries_;
+    using base::waiting, base::done, base::carried, base::live, base::late;
+
 public:
-    using strategy_type = best_fit<best_fit_options{.store = node_store::side_table, .granule = Granule}>;
-    using allocation_type = allocation_of<strategy_type>;
+    using strategy_type = typename guided_space<Granule>::strategy_type;
+    using allocation_type = typename guided_space<Granule>::allocation_type;
+    using base::reserve;
 
     guided_room() noexcept = default;
     guided_room(guided_room&&) noexcept = default;
     guided_room& operator=(guided_room&&) noexcept = default;
 
     /// Sets the size and the alignment of the room, which has no live block.
-    void open(std::size_t size, std::size_t align) noexcept {
-        size_ = size;
-        align_ = align;
-        fill();
-    }
+    void open(std::size_t size, std::size_t align) noexcept { space_.open(size, align); }
 
     /// Begins a pass with a guide, or with none. The caller keeps the guide until the next call. Returns false and goes
     /// on with the last guide if the heap is exhausted.
@@ -119,12 +123,12 @@ public:
         if (slot == no_record) cursor_.miss();
         else advance(slot);
         if (slot != no_record && !slots_[slot].is_planned && !guide_->holds_all) return {};
-        if (wanted.align > align_ || !blocks_.room(1)) return {};
+        if (wanted.align > space_.align() || !blocks_.room(1)) return {};
         allocation_type at{};
         if (slot != no_record && slots_[slot].is_pinned && wanted.size <= slots_[slot].size &&
             wanted.align <= slots_[slot].align)
-            at = space_.allocate_at({static_cast<std::size_t>(slots_[slot].offset), wanted.size});
-        if (at.where.size == 0) at = by_rule(wanted);
+            at = space_.allocate_at({extent_of_slot(slot).offset, wanted.size});
+        if (at.where.size == 0) at = space_.allocate(wanted, rule());
         if (at.where.size == 0) return {};
         const std::uint64_t entry = log_.request(wanted.size, wanted.align, key);
         if (slot == no_record || !is_faithful(slot, at.where, wanted.align))
@@ -200,7 +204,6 @@ public:
     /// Returns the reason for which best fit has no place for a request. Leaves the step.
     [[nodiscard]] diagnosis diagnose(layout wanted) noexcept {
         if (in_step_) diverge();
-        if (wanted.align > align_) return {refusal::misaligned};
         const diagnosis found = space_.diagnose(wanted);
         return found.reason == refusal::none && !blocks_.room(1) ? diagnosis{refusal::out_of_records} : found;
     }
@@ -208,8 +211,8 @@ public:
     template <class Function>
     void for_each_hole(Function f) const noexcept {
         std::size_t from = 0;
-        while (from < size_) {
-            std::size_t next = size_, end = size_;
+        while (from < space_.size()) {
+            std::size_t next = space_.size(), end = space_.size();
             for_each_block([&](std::size_t offset, std::size_t size) {
                 if (offset < from || offset >= next) return;
                 next = offset;
@@ -227,39 +230,14 @@ public:
         blocks_.for_each_stranger([&](const allocation_type& at) { f(at.where.offset, at.where.size); });
     }
 
-    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] std::size_t size() const noexcept { return space_.size(); }
     [[nodiscard]] bool is_in_step() const noexcept { return in_step_; }
     [[nodiscard]] const guided_counters& counters() const noexcept { return counters_; }
     [[nodiscard]] pass_log& log() noexcept { return log_; }
-    /// Makes arrays for a guide. Returns false if the heap is exhausted.
-    [[nodiscard]] bool reserve(std::size_t slots) noexcept {
-        const auto count = static_cast<record_index>(slots);
-        return (states_.capacity() >= count || states_.grow(count)) &&
-               (held_.capacity() >= count || held_.grow(count)) &&
-               (entries_.capacity() >= count || entries_.grow(count));
-    }
 
 private:
-    // States of a slot. From `carried` on, it has a live block.
-    enum state : std::uint8_t { waiting, done, carried, live, late };
-
-    /// Returns a function that returns whether a slot waits for its request.
-    [[nodiscard]] auto is_waiting() const noexcept {
-        return [this](std::uint32_t slot) { return states_[slot] == waiting; };
-    }
-    [[nodiscard]] std::uint32_t slot_count() const noexcept {
-        return guide_ == nullptr ? 0 : static_cast<std::uint32_t>(guide_->slots.size() - 1);
-    }
-    [[nodiscard]] std::size_t size_of(std::uint32_t slot) const noexcept {
-        return in_step_ ? static_cast<std::size_t>(slots_[slot].size) : held_[slot].where.size;
-    }
     /// Number of requests of the pass so far.
     [[nodiscard]] std::uint32_t requests() const noexcept { return log_.count(); }
-
-    void fill() noexcept {
-        space_ = strategy_type{};
-        if (size_ != 0) (void)space_.insert({0, size_});
-    }
 
     // ── the begin of a pass ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -287,18 +265,7 @@ private:
             if (states_[i] >= carried)
                 (void)blocks_.add({in_step_ ? allocation_type{extent_of_slot(i)} : held_[i], entries_[i]});
         late_ = 0;
-        guide_ = by;
-        calls_ = by == nullptr ? nullptr : by->calls.data();
-        slots_ = by == nullptr ? nullptr : by->slots.data();
-        ++epoch_;
-        is_pinned_ = false;
-        for (std::uint32_t i = 0; i != slot_count(); ++i) is_pinned_ = is_pinned_ || slots_[i].is_pinned;
-        for (std::uint32_t i = 0; i != slot_count(); ++i) states_[i] = waiting;
-    }
-    [[nodiscard]] bool is_empty() const noexcept {
-        for (std::uint32_t i = 0; i != slot_count(); ++i)
-            if (states_[i] >= carried) return false;
-        return blocks_.no_strangers();
+        follow(by);
     }
     /// Returns whether the room permits that the pass begins in step. If no block is pinned, and all blocks are in the
     /// room, the rule alone would place them as the guide does only if the same blocks live as in the recording.
@@ -322,11 +289,6 @@ private:
         return found;
     }
 
-    /// Moves the position behind deallocations of blocks that are freed.
-    void skip_freed() noexcept {
-        while ((calls_[call_] & 1U) != 0 && states_[calls_[call_] >> 1U] < carried) ++call_;
-    }
-
     // ── changes of the mode ──────────────────────────────────────────────────────────────────────────────────────────
 
     /// Leaves the step.
@@ -339,7 +301,7 @@ private:
     }
     /// Gives the live blocks of the room to best fit, by the calls of the guide since the pass began.
     void repeat() noexcept {
-        fill();
+        space_.clear();
         blocks_.for_each_stranger([&](allocation_type& at) { at = space_.allocate_at(at.where); });
         for (std::uint32_t i = 0; i != slot_count(); ++i) held_[i] = {};
         for (std::uint32_t i = 0; i != slot_count(); ++i)
@@ -347,40 +309,11 @@ private:
         for (std::uint32_t c = 0; c != call_; ++c) {
             const std::uint32_t i = calls_[c] >> 1U;
             if (!slots_[i].is_planned) continue;
-            if ((calls_[c] & 1U) == 0) held_[i] = put(i);
+            if ((calls_[c] & 1U) == 0) held_[i] = space_.allocate_slot(slots_[i], rule());
             else if (states_[i] < carried) take(i);
         }
         for (std::uint32_t i = 0; i != slot_count(); ++i)
             if (states_[i] < carried) take(i);  // freed before its time
-    }
-    [[nodiscard]] basic_extent<std::size_t> extent_of_slot(std::uint32_t i) const noexcept {
-        return {static_cast<std::size_t>(slots_[i].offset), static_cast<std::size_t>(slots_[i].size)};
-    }
-    /// Allocates by the rule of the guide. Without a guide, that is best fit.
-    [[nodiscard]] allocation_type by_rule(layout wanted) noexcept {
-        if (!is_first_fit()) return space_.allocate({wanted.size, wanted.align});
-        if (wanted.size == 0) return {};
-        const std::size_t align = wanted.align < Granule ? Granule : wanted.align;
-        std::size_t lowest = size_;
-        space_.for_each_hole({0, size_}, [&](basic_extent<std::size_t> hole) {
-            const std::size_t start = align_up(hole.offset, align);
-            if (start < lowest && start < hole.end() && hole.end() - start >= wanted.size) lowest = start;
-        });
-        return lowest == size_ ? allocation_type{} : space_.allocate_at({lowest, wanted.size});
-    }
-    [[nodiscard]] bool is_first_fit() const noexcept {
-        return guide_ != nullptr && guide_->rule == guide_rule::first_fit;
-    }
-    /// Allocates the place of a slot as best fit did, if it did.
-    [[nodiscard]] allocation_type put(std::uint32_t i) noexcept {
-        const guide_slot& slot = slots_[i];
-        if (!slot.is_pinned && !is_first_fit()) {
-            const allocation_type at =
-                space_.allocate({static_cast<std::size_t>(slot.size), static_cast<std::size_t>(slot.align)});
-            if (at.where.size != 0 && at.where.offset == slot.offset) return at;
-            if (at.where.size != 0) space_.deallocate(at);
-        }
-        return space_.allocate_at(extent_of_slot(i));
     }
     void take(std::uint32_t i) noexcept {
         if (held_[i].where.size != 0) space_.deallocate(held_[i]);
@@ -390,7 +323,7 @@ private:
     /// pinned blocks, the room must be empty, because the choices of best fit depend on the order of earlier calls.
     void resume() noexcept {
         if (!blocks_.no_strangers() || late_ != 0 || !cursor_.is_calm() || guide_ == nullptr) return;
-        if (!is_pinned_ && !is_empty()) return;
+        if (!is_pinned_ && has_live_slot()) return;
         in_step_ = true;
         skip_freed();
         logged_call_ = call_;
@@ -398,12 +331,6 @@ private:
     }
 
     // ── requests and deallocations that are not in step ──────────────────────────────────────────────────────────────
-
-    /// Returns whether a block is at the place of a slot.
-    [[nodiscard]] bool is_faithful(std::uint32_t i, basic_extent<std::size_t> where, std::size_t align) const noexcept {
-        const guide_slot& slot = slots_[i];
-        return slot.is_planned && where.offset == slot.offset && where.size <= slot.size && align <= slot.align;
-    }
 
     /// Moves the guide's position behind a slot. Blocks that should be freed by then are late.
     void advance(std::uint32_t slot) noexcept {
@@ -418,16 +345,6 @@ private:
         }
         cursor_.match(slot, slot_count(), is_waiting());
     }
-    /// Returns the number of requests of the guide before a call.
-    [[nodiscard]] std::uint32_t requests_before(std::uint32_t call) const noexcept {
-        std::uint32_t low = 0, high = slot_count();
-        while (low != high) {
-            const std::uint32_t middle = low + (high - low) / 2;
-            if (slots_[middle].at < call) low = middle + 1;
-            else high = middle;
-        }
-        return low;
-    }
     /// Adds the calls in step since the last change of the mode to the log.
     void log_segment() noexcept {
         if (!in_step_ || guide_ == nullptr) return;
@@ -441,18 +358,7 @@ private:
             if (states_[i] == done) log_.end_if_open(entries_[i], requests());
     }
 
-    const guide* guide_ = nullptr;
-    const std::uint32_t* calls_ = nullptr;
-    const guide_slot* slots_ = nullptr;
-    std::uint32_t call_ = 0;  // index of the guide's next call
-    std::uint32_t epoch_ = 1;
-    bool in_step_ = false;
-    bool is_pinned_ = false;         // a slot of the guide is
-    record_array<state, 0> states_;  // index: slot, as in the next two
-    record_array<allocation_type, 0> held_;
-    record_array<std::uint64_t, 0> entries_;  // in the log
-    std::size_t size_ = 0, align_ = 1;
-    strategy_type space_{};
+    guided_space<Granule> space_;
     guided_blocks<allocation_type> blocks_;
     std::size_t late_ = 0;  // slots whose block should be freed
     guided_cursor cursor_;
