@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// host_use_list: the epochs of the uses by the host that have not ended, for `queue_clock`.
+// host_use_list: the epochs of the uses by the host that still run, for `queue_clock`.
 //
 // Internal. Uses end in any order. Uses up to an epoch are done when all of the list are later.
 //
