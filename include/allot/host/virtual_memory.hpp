@@ -8,10 +8,10 @@
 //     reserved   │ mapped: region │        no access         │
 //                └─ base          └─ the end moves with resize
 //
-// The pages of a region are readable and writable. `discard` returns pages inside it to the system (discard_holes.hpp).
-// Any access behind its end is a fault. Shrinking returns pages to the
-// system, and they read as zero when they are mapped again. Each region reserves its own range. Linux may commit more
-// pages than it has (overcommit). In that case the first access fails instead of `resize`.
+// The pages of a region are readable and writable. Any access after its end is a fault. `discard` returns pages inside
+// it to the system (discard_holes.hpp). Shrinking returns the pages at its end, which read as zero when they are mapped
+// again. Each region reserves its own range. Linux may commit more pages than it has (overcommit). In that case the
+// first access fails instead of `resize`.
 //
 // When to use: for one contiguous arena that grows to an unknown size and keeps every address.
 // When not to use: on 32-bit hosts or under a small RLIMIT_AS, where addresses are scarce; for alignments above a page.

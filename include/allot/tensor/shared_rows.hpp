@@ -30,6 +30,7 @@
 
 #include <allot/core/detail/compiler.hpp>
 #include <allot/tensor/detail/lease.hpp>
+#include <allot/tensor/detail/reference_guard.hpp>
 #include <allot/tensor/detail/row_counts.hpp>
 
 #include <memory>
@@ -47,6 +48,7 @@ template <class Storage, class Records = detail::caller_records>
 class shared_rows_body {
     using inner = typename Storage::body_type;
     using lock = typename Storage::policies::references::lock;
+    using guard = detail::reference_guard<lock>;
 
 public:
     /// The address model of the rows.
@@ -154,17 +156,6 @@ public:
     }
 
 private:
-    class guard {
-    public:
-        explicit guard(lock& guarded) noexcept : guarded_{guarded} { guarded_.acquire(); }
-        guard(const guard&) = delete;
-        guard& operator=(const guard&) = delete;
-        ~guard() { guarded_.release(); }
-
-    private:
-        lock& guarded_;
-    };
-
     Storage in_{};
     ALLOT_NO_UNIQUE_ADDRESS Records held_{};
     detail::row_counts<Storage> rows_{};

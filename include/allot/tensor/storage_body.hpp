@@ -34,6 +34,7 @@
 #include <allot/core/device.hpp>
 #include <allot/tensor/detail/allocate_or_trim.hpp>
 #include <allot/tensor/detail/kept_placement.hpp>
+#include <allot/tensor/detail/reference_guard.hpp>
 #include <allot/tensor/detail/storage_piece.hpp>
 #include <allot/tensor/policies.hpp>
 #include <allot/tensor/refusal.hpp>
@@ -64,6 +65,7 @@ class storage_body {
         typename detail::kept_placement<typename Policies::placement, Policies::references::counted>::type;
     using block_type = block_of<Allocator>;
     using lock = typename Policies::references::lock;
+    using guard = detail::reference_guard<lock>;
 
 public:
     /// The address model of the memory.
@@ -257,17 +259,6 @@ private:
                                       hole_walkable<placement>;
     /// Whether the bytes of a new tensor are undefined.
     static constexpr bool fresh_bytes = detail::is_host_written<Allocator>;
-
-    class guard {
-    public:
-        explicit guard(lock& guarded) noexcept : guarded_{guarded} { guarded_.acquire(); }
-        guard(const guard&) = delete;
-        guard& operator=(const guard&) = delete;
-        ~guard() { guarded_.release(); }
-
-    private:
-        lock& guarded_;
-    };
 
     [[nodiscard]] tensor_error acquire_bytes(Allocator& from, layout whole) noexcept {
         if constexpr (records) {
