@@ -9,8 +9,10 @@
 // after all work that was submitted to a queue so far, and after all points that the queue waits for. A point passes
 // once and then remains passed.
 //
-// When to use: to write a timeline for a driver that allot does not support. When not to use: to allocate; use
-// `ordered`.
+// When to use: to write a timeline for a driver that allot does not support.
+// When not to use: to allocate. Use `ordered`.
+//
+// Complexity and memory: none, because a concept is checked at compile time. Each timeline states those of its calls.
 // Thread safety: stated by each timeline.
 #pragma once
 

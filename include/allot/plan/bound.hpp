@@ -13,10 +13,15 @@
 // and sets of buffers that pairwise share no byte (`clique`) raise the bound too. In those cases `step` and `live`
 // still describe the step with the most live bytes. Buffers that are `together` must be merged first.
 //
+// When to use: to judge the peak of a layout, or to learn which buffers prevent a lower one.
+// When not to use: for the bound of a plan that `plan` made. The result of `plan` contains it.
+//
+// Complexity: O(n log n), plus O(n) for each further alignment, plus the budget of `clique` for problems with pairs or
+// revivals.
+// Memory: `bound_space`: 12 bytes a lifetime, 4 a buffer, 16 a reserved range, and the space of `clique`.
+// Thread safety: reentrant; the workspace is the only state.
 // Source: the bound is LOAD of dynamic storage allocation, e.g. Buchsbaum et al., OPT versus LOAD in dynamic storage
-// allocation, STOC 2003. Complexity: O(n log n), plus O(n) for each further alignment, plus the budget of `clique` for
-// problems with pairs or revivals. Memory: `bound_space`, 12 bytes a lifetime, 4 a buffer, 16 a reserved range, and the
-// space of `clique`. Thread safety: reentrant; the workspace is the only state.
+// allocation, STOC 2003.
 #pragma once
 
 #include <allot/core/result.hpp>
