@@ -572,9 +572,47 @@ class OnnxToNetwork(unittest.TestCase):
                             (node("Scan", ["x"], ["y"], body=branch, num_scan_inputs=1), ("Scan (y)", "1 inputs and 1")),
                             (node("Scan", [], ["y"], body=branch), ("Scan (y)", "0 are scanned")),
                             (node("If", ["c"], ["y"], then_branch=none, else_branch=branch), ("If (y)", "'then_branch'")),
-                            (node("If", ["c"], ["y"], then_branch=branch, else_branch=lost), ("If reads 'lost'",))):
+                            (node("If", ["c"], ["y"], then_branch=branch, else_branch=lost), ("If (y) reads 'lost'",))):
             inputs = [value("x", 2), value("c", dtype=TensorProto.BOOL)]
             self.check_refused(model([made], inputs, [value("y", 2)]), *words)
+
+    def test_a_refusal_has_the_place(self):
+        inputs = [value("x", 2), value("c", dtype=TensorProto.BOOL)]
+        branch = helper.make_graph([node("Relu", ["x"], ["t"])], "branch", [], [value("t", 2)])
+        damaged = helper.make_tensor("first", TensorProto.INT64, [1], [0])
+        damaged.int64_data.append(7)
+        last = helper.make_tensor("last", TensorProto.INT64, [1], [1])
+        for nodes, weights, words in (
+                ([node("Relu", ["x"], ["a"]), node("Relu", [], ["y"])], [], "the operator Relu (y): Input 0"),
+                ([node("Neg", ["x"], ["a"]), node("Concat", ["a", "x"], ["y"])], [], "of the operator Concat (y): "),
+                ([node("Abs", ["x"], ["y"], domain="other")], [], "of the operator Abs (y): "),
+                ([node("If", [], ["y"], then_branch=branch, else_branch=branch)], [], "the operator If (y) is damaged."),
+                ([node("Slice", ["x", "first", "last"], ["y"])], [damaged, last], "(y)")):
+            made = model(nodes, inputs, [helper.make_tensor_value_info("y", FLOAT, None)], weights)
+            self.check_refused(made, words)
+            errors = self.run_main(self.save(made))[2]
+            self.assertRegex(errors, r"^onnx_to_network.py: \S*tiny.onnx: [^\n]*\.\n$")
+            self.assertNotRegex(errors, r"Error|list index")
+
+    def test_an_undefined_name_is_rejected_also_if_nothing_uses_it(self):
+        same = self.function("First", ["a", "b"], ["y"], [node("Relu", ["a"], ["y"])])
+        call = [node("First", ["x", "lost"], ["y"], domain="com.example")]
+        self.check_refused(self.with_functions(call, same), "the operator First (y) reads 'lost' before")
+        body = self.loop_body([node("Add", ["v", "w"], ["u"])],
+                              [value("go", dtype=TensorProto.BOOL), value("u", 4), value("lost", 4)])
+        self.check_refused(self.loop(body, ["y", ""]), "the operator Loop (y) reads 'lost' before")
+
+    def test_the_rows_of_a_loop_give_later_tensors_their_size(self):
+        body = self.loop_body([node("Add", ["v", "w"], ["u"]), node("Mul", ["u", "v"], ["row"])],
+                              [value("go", dtype=TensorProto.BOOL), value("u", 4), value("row", 4)])
+        trips = helper.make_tensor("trips", TensorProto.INT64, [], [5])
+        nodes = [node("Loop", ["trips", "", "x"], ["y", "rows"], body=body), node("Neg", ["rows"], ["n"]),
+                 node("Transpose", ["n"], ["z"])]
+        lines = self.lines_of(model(nodes, [value("x", 4), value("w", 4)], [helper.make_tensor_value_info("z", FLOAT, None)],
+                                    [trips]))
+        tensors = [line.split(" ", 2)[2] for line in lines if line.startswith("tensor")]
+        for wanted in ("80 float32 5x4 rows", "80 float32 5x4 n", "80 float32 4x5 z"):
+            self.assertIn(wanted, tensors)
 
     def test_a_weight_of_unknown_size_is_rejected_where_a_tensor_gets_it(self):
         mystery = node("Mystery", ["w"], ["k"], domain="com.example")

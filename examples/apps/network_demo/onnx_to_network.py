@@ -44,6 +44,7 @@ damaged model is an error: one sentence on standard error, exit status 1. Requir
 """
 
 import argparse
+import bisect
 import contextlib
 import math
 import re
@@ -164,9 +165,32 @@ def infer_shapes(model):
         try:
             model = onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
         except (onnx.shape_inference.InferenceError, RuntimeError) as error:
-            raise Refused(f"onnx cannot infer the shapes: {' '.join(str(error).split())}") from error
+            raise Refused(f"onnx cannot infer the shapes of {place_of(model)}: {reason_of(error)}.") from error
         helped = help_inference(model.graph)
     return model
+
+
+def place_of(model):
+    """Returns the label of the first operator whose shapes onnx cannot infer."""
+    nodes = list(model.graph.node)
+
+    def fails(count):
+        del model.graph.node[:]
+        model.graph.node.extend(nodes[:count])
+        try:
+            onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+        except (onnx.shape_inference.InferenceError, RuntimeError):
+            return True
+        return False
+
+    first = bisect.bisect_left(range(len(nodes) + 1), True, key=fails)
+    return label_of(nodes[first - 1]) if first != 0 else f"the graph '{model.graph.name}'"
+
+
+def reason_of(error):
+    """Returns the text of an error of onnx without its prefixes."""
+    text = re.sub(r"\[\w+Error\] ?|Shape inference error\(s\): |\(op_type:\w+\)[:,] ?", "", str(error))
+    return " ".join(text.split()).rstrip(".") or "it gives no reason"
 
 
 def help_inference(graph):
@@ -295,6 +319,25 @@ def label_of(node):
     return f"the operator {node.op_type} ({node.name or next(filter(None, node.output), '')})"
 
 
+def check_names(graph, reader, around=frozenset()):
+    """Refuses a name that is read before it is written. `reader` reads the outputs of the graph."""
+    names = {*around, *(value.name for value in graph.input), *(weight.name for weight in graph.initializer),
+             *(weight.values.name for weight in graph.sparse_initializer)}
+    for node in graph.node:
+        for inner in graphs_of(node).values():
+            check_names(inner, label_of(node), names)
+        for name in node.input:
+            require_written(name, names, label_of(node))
+        names.update(node.output)
+    for value in graph.output:
+        require_written(value.name, names, reader)
+
+
+def require_written(name, names, reader):
+    if name and name not in names:
+        raise Refused(f"{reader} reads '{name}' before any step has written it.")
+
+
 def check_control_flow(graph, opset):
     """Refuses an If, Loop or Scan that does not match its graphs. The shape inference of onnx 1.12 can crash on these."""
     for node in graph.node:
@@ -395,6 +438,7 @@ class Converter:
     """Converts one graph, and numbers its tensors and steps."""
 
     def __init__(self, model, dimensions, shapes):
+        check_names(model.graph, "the caller")  # also those that only a call of a function reads, which is expanded
         inliner = Inliner(model)
         inliner.inline()
         opset = max([each.version for each in model.opset_import if each.domain in ("", "ai.onnx")], default=1)
@@ -429,18 +473,19 @@ class Converter:
         controls = {"If": self.add_if, "Loop": self.add_loop, "Scan": self.add_scan}
         for node in scope.graph.node:
             domain, kind, _ = key_of(node)
-            if not any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute):
-                self.add_step(scope, node)
-            elif domain == "" and kind in controls:
-                controls[kind](scope, node)
-            else:
-                raise Refused(f"{label_of(node)} has a graph inside it.")
+            with damage_is_refused(label_of(node)):
+                if not any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute):
+                    self.add_step(scope, node)
+                elif domain == "" and kind in controls:
+                    controls[kind](scope, node)
+                else:
+                    raise Refused(f"{label_of(node)} has a graph inside it.")
 
     def add_step(self, scope, node):
         """Adds the step of a node, unless it computes weights."""
         if node.op_type in ("", "->"):
             raise Refused(f"{label_of(node)} has no name for a step: '{node.op_type}'.")
-        reads = [self.id_of(scope, name, f"the operator {node.op_type}") for name in node.input if name]
+        reads = [self.id_of(scope, name, label_of(node)) for name in node.input if name]
         written = [name for name in node.output if name]
         if node.op_type not in RANDOM and all(id is None for id in reads):
             for name in written:
@@ -471,7 +516,7 @@ class Converter:
         return list(begins) if [max(end - begin, 0) for begin, end in zip(begins, ends)] == part else ()
 
     def add_if(self, scope, node):
-        condition = self.id_of(scope, node.input[0], "the operator If")
+        condition = self.id_of(scope, node.input[0], label_of(node))
         branches = [self.inner(scope, graphs_of(node)[name], {}) for name in ("then_branch", "else_branch")]
         results = {}  # by position
         for i, name in enumerate(node.output):
@@ -489,7 +534,7 @@ class Converter:
                 if (result := branch.graph.output[i].name) in produced:
                     branch.given.setdefault(result, id)
             self.add_nodes(branch)
-            sources = [self.id_of(branch, value.name, "the operator If") for value in branch.graph.output]
+            sources = [self.id_of(branch, value.name, label_of(node)) for value in branch.graph.output]
             for i, id in results.items():
                 result = branch.graph.output[i].name
                 if branch.ids.get(result) != id:
@@ -516,7 +561,7 @@ class Converter:
         count = len(graph.input) - 2
         types = {graph.input[2 + i].name: scope.value(node.input[2 + i]) for i in range(count)}
         body = self.inner(scope, graph, types)
-        controls = self.tensors_of(self.id_of(scope, name, "the operator Loop") for name in node.input[:2] if name)
+        controls = self.tensors_of(self.id_of(scope, name, label_of(node)) for name in node.input[:2] if name)
         used = [value.name for value in graph.input[:2] if value.name in body.needed]
         counters = [self.add_tensor(body, name) for name in used]
         self.set_rows(scope, node, body, graph.output[1 + count:])
@@ -524,14 +569,25 @@ class Converter:
                     graph.output[1:1 + count], graph.output[1 + count:], graph.output[:1], [])
 
     def set_rows(self, scope, node, body, rows):
-        """Sets the unknown shapes of the stacked outputs of a loop whose number of iterations has a constant bound."""
+        """Sets the unknown shapes of the stacked outputs of a loop whose number of iterations has a constant bound, and
+        of the tensors that later operators compute from these."""
         count = (self.constant(scope, node.input[0]) or [None])[0]
+        made = onnx.ModelProto()
+        made.CopyFrom(self.shell)
+        made.graph.CopyFrom(scope.graph)
+        found = False
         for name, row in zip(node.output[len(node.output) - len(rows):], rows):
             if count is None or not self.has_size(body, row.name) or self.has_size(scope, name):
                 continue
             tensor = body.value(row.name).type.tensor_type
             scope.values[name] = onnx.helper.make_tensor_value_info(
                 name, tensor.elem_type, [max(count, 0), *shape_of(body.value(row.name))])
+            for value in [v for v in values_of(made.graph) if v.name == name] or [made.graph.value_info.add(name=name)]:
+                value.type.CopyFrom(scope.values[name].type)
+            found = True
+        if found:
+            with contextlib.suppress(Refused):  # a loop can end before the bound, so that other sizes are given
+                scope.values.update((value.name, value) for value in values_of(infer_shapes(made).graph))
 
     def constant(self, scope, name):
         """Returns the values of a constant integer tensor as a list; None if they are unknown."""
@@ -545,7 +601,10 @@ class Converter:
                 if node.attribute[0].name in ("value_int", "value_ints"):
                     return [given] if isinstance(given, int) else list(given)
                 tensors += [given] if node.attribute[0].name == "value" else []
-        return [int(each) for each in onnx.numpy_helper.to_array(tensors[0]).reshape(-1)] if tensors else None
+        try:
+            return [int(each) for each in onnx.numpy_helper.to_array(tensors[0]).reshape(-1)] if tensors else None
+        except (TypeError, ValueError) as error:
+            raise Refused(f"the values of the constant '{name}' do not match its type and shape.") from error
 
     def add_scan(self, scope, node):
         graph = graphs_of(node)["body"]
@@ -556,7 +615,7 @@ class Converter:
         for value, name, axis in zip(graph.input[count:], node.input[count:], axes):
             types[value.name] = slice_of(scope.value(name), axis)
         body = self.inner(scope, graph, types)
-        sources = self.tensors_of(self.id_of(scope, name, "the operator Scan") for name in node.input[count:])
+        sources = self.tensors_of(self.id_of(scope, name, label_of(node)) for name in node.input[count:])
         self.repeat(scope, node, body, sources, [], graph.input[:count], node.input[:count],
                     graph.output[:count], graph.output[count:], [], graph.input[count:])
 
@@ -567,7 +626,7 @@ class Converter:
         states = []
         for value, result, name in zip(variables, results, node.output):
             if self.has_size(body, result.name) and self.size_of(body, value.name) != self.size_of(body, result.name):
-                raise Refused(f"the size of '{value.name}' changes in the loop of the operator {kind}.")
+                raise Refused(f"the size of '{value.name}' changes in the loop of {label_of(node)}.")
             states.append(self.add_tensor(body, value.name))
             if name:
                 scope.require_unwritten(name)
@@ -575,7 +634,7 @@ class Converter:
         stacked = [self.add_tensor(scope, name) if name in scope.needed else None for name in node.output[len(results):]]
         stacks = self.tensors_of(stacked)
         outputs = scope.withdraw(node.output)
-        sources = [self.id_of(scope, name, f"the operator {kind}") for name in initial]
+        sources = [self.id_of(scope, name, label_of(node)) for name in initial]
         self.copy(sources, states)
         constant = [state for source, state in zip(sources, states) if source is None]
         self.steps.append(Step(kind, controls, [*counters, *constant, *stacks], []))
@@ -590,10 +649,10 @@ class Converter:
         self.add_nodes(body)
         read = [value.name for value in conditions]
         read += [row.name for row, id in zip(rows, stacked) if id is not None]
-        ids = self.tensors_of(self.id_of(body, name, f"the operator {kind}") for name in read)
+        ids = self.tensors_of(self.id_of(body, name, label_of(node)) for name in read)
         # A variable that gets a constant, or what this step overwrites, changes together with the others.
         changing = [*states, *counters]
-        sources = [self.id_of(body, result.name, f"the operator {kind}") for result in results]
+        sources = [self.id_of(body, result.name, label_of(node)) for result in results]
         for result in results:
             self.size_of(body, result.name)  # refuses a weight of unknown size
         moved = [(source, state) for source, state in zip(sources, states)
@@ -662,7 +721,7 @@ class Converter:
         """Returns the id of a tensor; None for a weight."""
         found = scope.find(name)
         if found is None:
-            raise Refused(f"{reader} reads '{name}' before any step has written it.")
+            raise Refused(f"{reader} reads '{name}' before any step has written it.")  # in a function
         return found.ids.get(name)
 
     def has_size(self, scope, name):
@@ -678,7 +737,7 @@ class Converter:
         """Adds a tensor. `others` are values that it may have too, from the branches that write it."""
         scope.require_unwritten(name)
         if not name:
-            raise Refused("an input of a graph has no name.")
+            raise Refused(f"an input of the graph '{scope.graph.name}' has no name.")
         known = [value for value in (scope.value(name), *others) if value is not None and shape_of(value) is not None]
         tensors = [self.described(name, value) for value in known] or [self.described(name, scope.value(name))]
         largest = max(tensors, key=lambda each: each.size)
@@ -781,8 +840,9 @@ def name_of(path):
 
 
 @contextlib.contextmanager
-def damage_is_refused():
-    """Turns the errors of a damaged model into one error. They have no common class."""
+def damage_is_refused(place=None):
+    """Turns the errors of a damaged model into one error. They have no common class. `place` is the operator that is
+    read, by which a user finds the damage."""
     try:
         yield
     except (Refused, OSError):
@@ -790,7 +850,8 @@ def damage_is_refused():
     except DecodeError as error:
         raise Refused("this is not an ONNX file.") from error
     except Exception as error:
-        raise Refused(f"the model is damaged: {' '.join(str(error).split()) or type(error).__name__}") from error
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        raise Refused(f"{place} is damaged." if place else f"the model is damaged: {reason}.") from error
 
 
 def load(path):
