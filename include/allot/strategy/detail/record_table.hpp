@@ -18,8 +18,13 @@
 #include <allot/core/detail/compiler.hpp>
 #include <allot/core/options.hpp>
 
+#include <cstddef>
+#include <cstdlib>
+#include <limits>
+#include <memory>
 #include <new>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 namespace allot {
@@ -60,7 +65,7 @@ public:
         std::swap(capacity_, other.capacity_);
         return *this;
     }
-    constexpr ~record_array() { delete[] records_; }
+    constexpr ~record_array() { release(); }
 
     [[nodiscard]] constexpr record_index capacity() const noexcept { return capacity_; }
     [[nodiscard]] constexpr Record& operator[](record_index i) noexcept { return records_[i]; }
@@ -74,22 +79,37 @@ public:
         if (larger < wanted) larger = wanted;
         if (larger < first) larger = first;
         if (wanted > most) return false;
-        Record* const fresh = create(larger);
+        Record* const fresh = resized(larger);
         if (fresh == nullptr) return false;
-        for (record_index i = 0; i != capacity_; ++i) fresh[i] = records_[i];
-        delete[] records_;
         records_ = fresh;
         capacity_ = larger;
         return true;
     }
 
 private:
+    static_assert(std::is_trivially_copyable_v<Record> && alignof(Record) <= alignof(std::max_align_t));
+
     /// Records of the first array, which is larger than the freed memory that malloc usually keeps for one size.
     static constexpr auto first = static_cast<record_index>(1152 / sizeof(Record) + 1);
 
-    static constexpr Record* create(record_index count) noexcept {
-        if (std::is_constant_evaluated()) return new Record[count]{};
-        return new (std::nothrow) Record[count]{};
+    /// Returns an array of so many records, the first ones with their values, and frees the previous array; nullptr if
+    /// the heap is exhausted. `realloc` moves the pages of a large array, and does not copy it.
+    [[nodiscard]] constexpr Record* resized(record_index count) noexcept {
+        if (std::is_constant_evaluated()) {
+            auto* const fresh = new Record[count]{};
+            for (record_index i = 0; i != capacity_; ++i) fresh[i] = records_[i];
+            release();
+            return fresh;
+        }
+        if (count > std::numeric_limits<std::size_t>::max() / sizeof(Record)) return nullptr;
+        auto* const fresh = static_cast<Record*>(std::realloc(records_, count * sizeof(Record)));
+        if (fresh == nullptr) return nullptr;
+        for (record_index i = capacity_; i != count; ++i) std::construct_at(fresh + i);
+        return fresh;
+    }
+    constexpr void release() noexcept {
+        if (std::is_constant_evaluated()) delete[] records_;
+        else std::free(records_);
     }
 
     Record* records_ = nullptr;
