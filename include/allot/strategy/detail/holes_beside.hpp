@@ -32,6 +32,12 @@ class beside_holes : public holes<Options, Nodes, Offset> {
     using base::select;
     using base::unlink_numbered;
 
+    /// A record and an offset, which a function returns in registers: those of a hole, or of a block that was made.
+    struct position {
+        node of = none;
+        Offset at = places::nowhere;
+    };
+
 public:
     using base::bin_of;
     using base::bins;
@@ -46,26 +52,29 @@ public:
 
     /// Allocates a block of `need` bytes, of which the caller requested `wanted.size`.
     ALLOT_INLINE constexpr allocation_type allocate(layout_type wanted, Offset need) noexcept {
-        return sizes::is_anywhere(wanted) ? allocate_anywhere(wanted, need) : allocate_placed(wanted, need);
+        const position made =
+            sizes::is_anywhere(wanted) ? allocate_anywhere(wanted.size, need)
+                                        : allocate_placed(wanted.size, wanted.align, need);
+        return allocation_of(made, wanted.size);
     }
     /// Does the same. Precondition: the front of any hole that is large enough satisfies the request.
-    ALLOT_NOINLINE constexpr allocation_type allocate_anywhere(layout_type wanted, Offset need) noexcept {
+    ALLOT_NOINLINE constexpr position allocate_anywhere(Offset size, Offset need) noexcept {
         const bin own = bin_of(need);
         node hole = bins.head(own);
         if (bin_lists::is_exact(own)) {
             if constexpr (!pairs)
-                if (hole != none) return take_exact(hole, own, need, wanted.size);
+                if (hole != none) return take_exact(hole, own, need);
             if (hole == none) {
                 const bin from = bins.next(own);
                 if (from == bin_lists::count) [[unlikely]]
                     return {};
                 hole = pairs || bin_lists::is_exact(from) ? bins.head(from) : this->lowest_of(from, need);
             }
-            return cut_front(hole, need, wanted.size);
+            return cut_front(hole, need);
         }
         const bin other = bins.after(own);
         if (other == bin_lists::count) [[unlikely]]
-            return allocate_placed(wanted, need);
+            return allocate_placed(size, 1, need);
         if constexpr (pairs) {
             const unsigned fits = unsigned{nodes.size(hole) >= need} | unsigned{nodes.size(nodes.next(hole)) >= need};
             hole = select(fits != 0, hole, bins.head(other));
@@ -76,36 +85,37 @@ public:
             if (hole != none) hole = this->lowest_of(own, need);
             if (hole == none) hole = this->lowest_of(other, need);
         }
-        return cut_front(hole, need, wanted.size);
+        return cut_front(hole, need);
     }
     /// Does the same for any alignment.
-    ALLOT_NOINLINE constexpr allocation_type allocate_placed(layout_type wanted, Offset need) noexcept {
+    ALLOT_NOINLINE constexpr position allocate_placed(Offset size, Offset align, Offset need) noexcept {
         const bin first = bins.next(bin_of(need));
         Offset enough = 0;
-        if (!checked_add<Offset>(need, wanted.align, enough) || sizes::is_large(wanted.size) ||
+        if (!checked_add<Offset>(need, align, enough) || sizes::is_large(size) ||
             first == bin_lists::count) [[unlikely]]
-            return allocate_searched(wanted, need);
-        const auto mask = static_cast<Offset>(wanted.align - 1);
+            return allocate_searched({size, align}, need);
+        const auto mask = static_cast<Offset>(align - 1);
         position found = lowest_in(first, need, mask);
-        if (found.hole == none) {
+        if (found.of == none) {
             const bin sure = base::first_all_fit(enough);
             const bin b = sure < bin_lists::count ? bins.next(sure) : bin_lists::count;
-            if (b == bin_lists::count) return allocate_searched(wanted, need);
+            if (b == bin_lists::count) return allocate_searched({size, align}, need);
             found = lowest_in_sure(b, mask);
         }
-        return cut(found.hole, found.at, need, wanted.size);
+        return cut(found.of, found.at, need);
     }
     /// Slow path of `allocate_placed`, which visits all holes that may fit.
-    ALLOT_NOINLINE constexpr allocation_type allocate_searched(layout_type wanted, Offset need) noexcept {
-        return give(this->find(wanted, need), need, wanted.size);
+    ALLOT_NOINLINE constexpr position allocate_searched(layout_type wanted, Offset need) noexcept {
+        const place found = this->find(wanted, need);
+        return found.hole == none ? position{} : cut(found.hole, found.at, need);
     }
     /// Cuts a block out of a hole. The rest on either side remains a hole. Returns an empty allocation if there is no
     /// hole or no record.
     constexpr allocation_type give(place found, Offset need, Offset size) noexcept {
-        return found.hole == none ? allocation_type{} : cut(found.hole, found.at, need, size);
+        return found.hole == none ? allocation_type{} : allocation_of(cut(found.hole, found.at, need), size);
     }
     /// Does the same. Precondition: there is a hole.
-    ALLOT_INLINE constexpr allocation_type cut(node hole, Offset at, Offset need, Offset size) noexcept {
+    ALLOT_INLINE constexpr position cut(node hole, Offset at, Offset need) noexcept {
         if (!nodes.room_for_one()) [[unlikely]]
             return {};
         const node fresh = nodes.take();
@@ -113,7 +123,7 @@ public:
         const auto left = nodes.cut(hole, at, need, fresh);
         put(hole, left.below);
         put(fresh, left.above);
-        return {{at, size}, nodes.metadata(fresh)};
+        return {fresh, at};
     }
 
     // ── freeing and resizing ─────────────────────────────────────────────────────────────────────────────────────
@@ -133,18 +143,18 @@ public:
     }
 
 private:
-    /// Position of a block in a hole, without the bin of the hole.
-    struct position {
-        node hole = none;
-        Offset at = places::nowhere;
-    };
+    /// Returns the block that was made, or an empty allocation.
+    [[nodiscard]] ALLOT_INLINE constexpr allocation_type allocation_of(position made, Offset size) const noexcept {
+        if (made.of == none) return {};
+        return {{made.at, size}, nodes.metadata(made.of)};
+    }
     /// Returns the lowest place in the first few holes of a bin that is not empty.
     [[nodiscard]] ALLOT_INLINE constexpr position lowest_in(bin b, Offset need, Offset mask) const noexcept {
         position best;
         node hole = bins.head(b);
         for (unsigned left = Options.candidates;;) {
             if (const Offset at = nodes.lowest(hole, need, mask); at < best.at) [[unlikely]] {
-                best.hole = hole;
+                best.of = hole;
                 best.at = at;
             }
             if (--left == 0 || (hole = nodes.next(hole)) == none) return best;
@@ -176,15 +186,15 @@ private:
         return select(takes_second, second, first);
     }
     /// Makes a block of the first hole of a bin of its size.
-    ALLOT_INLINE constexpr allocation_type take_exact(node hole, bin own, Offset need, Offset size) noexcept {
+    ALLOT_INLINE constexpr position take_exact(node hole, bin own, Offset need) noexcept {
         if (!nodes.room_for_one()) [[unlikely]]
             return {};
         const node fresh = nodes.take();
         this->pop(own, hole);
-        return {{nodes.cut_front(hole, need, fresh).offset, size}, nodes.metadata(fresh)};
+        return {fresh, nodes.cut_front(hole, need, fresh).offset};
     }
     /// Cuts a block from the front of a hole. With pairs, from one of the first two holes of the list of `hole`.
-    ALLOT_INLINE constexpr allocation_type cut_front(node hole, Offset need, Offset size) noexcept {
+    ALLOT_INLINE constexpr position cut_front(node hole, Offset need) noexcept {
         if (!nodes.room_for_one()) [[unlikely]]
             return {};
         const node fresh = nodes.take();
@@ -193,7 +203,7 @@ private:
         else unlink_numbered(hole);
         const auto made = nodes.cut_front(hole, need, fresh);
         put(fresh, made.rest);
-        return {{made.offset, size}, nodes.metadata(fresh)};
+        return {fresh, made.offset};
     }
     /// Adds a hole of so many granules to its bin, unless it has none.
     ALLOT_INLINE constexpr void put(node hole, Offset granules) noexcept {
