@@ -62,14 +62,11 @@ public:
         const bin own = bin_of(need);
         node hole = bins.head(own);
         if (bin_lists::is_exact(own)) {
-            if constexpr (!pairs)
-                if (hole != none) return take_exact(hole, own, need);
-            if (hole == none) {
-                const bin from = bins.next(own);
-                if (from == bin_lists::count) [[unlikely]]
-                    return {};
-                hole = pairs || bin_lists::is_exact(from) ? bins.head(from) : this->lowest_of(from, need);
-            }
+            if (hole != none) return take_exact(hole, own, need);
+            const bin from = bins.next(own);
+            if (from == bin_lists::count) [[unlikely]]
+                return {};
+            hole = pairs || bin_lists::is_exact(from) ? bins.head(from) : this->lowest_of(from, need);
             return cut_front(hole, need);
         }
         const bin other = bins.after(own);
@@ -174,15 +171,20 @@ private:
     /// Removes the lower one of the first two holes of a list that are large enough, without a branch. Returns it.
     /// Precondition: one of them is large enough.
     [[nodiscard]] ALLOT_INLINE constexpr node take_lower(node first, Offset need) noexcept {
-        const node second = nodes.next(first), after = nodes.next(second), list = nodes.prev(first);
+        const node second = nodes.next(first);
         const unsigned is_better =
             unsigned{nodes.offset(second) < nodes.offset(first)} | unsigned{nodes.size(first) < need};
         const bool takes_second = (unsigned{nodes.size(second) >= need} & is_better) != 0;  // `none` has no hole
-        const node left = select(takes_second, first, second);
+        return take_either(takes_second, first, second, Nodes::list_of(nodes.prev(first)));
+    }
+    /// Removes the first or the second hole of a list, without a branch. Returns it.
+    [[nodiscard]] ALLOT_INLINE constexpr node take_either(bool takes_second, node first, node second,
+                                                          bin list) noexcept {
+        const node after = nodes.next(second), left = select(takes_second, first, second);
         nodes.set_next(left, after);  // after `none`: `none`
         nodes.set_prev(after, left);
-        nodes.set_prev(left, list);
-        bins.replace(Nodes::list_of(list), left);
+        nodes.set_prev(left, Nodes::number_of_list(list));
+        bins.replace(list, left);
         return select(takes_second, second, first);
     }
     /// Makes a block of the first hole of a bin of its size.
@@ -190,7 +192,13 @@ private:
         if (!nodes.room_for_one()) [[unlikely]]
             return {};
         const node fresh = nodes.take();
-        this->pop(own, hole);
+        if constexpr (pairs) {
+            const node second = nodes.next(hole);
+            const bool is_lower = nodes.offset(second) < nodes.offset(hole);
+            hole = take_either(is_lower && second != none, hole, second, own);
+        } else {
+            this->pop(own, hole);
+        }
         return {fresh, nodes.cut_front(hole, need, fresh).offset};
     }
     /// Cuts a block from the front of a hole. With pairs, from one of the first two holes of the list of `hole`.
