@@ -3,8 +3,8 @@
 //
 // Every size below 64 has its own bin. Above, every power of two is divided into 8 equal bins, so that sizes in one bin
 // differ by less than an eighth. `Fine` bins divide it by 16, and sizes below 32 have their own bin. A bitmap marks the
-// bins that are not empty, and a summary word marks the words of the bitmap that are not zero. `Fine` bins have no
-// summary: a search visits up to 15 words of the bitmap instead, and a list changes in fewer instructions.
+// bins that are not empty, and a summary word marks the words of the bitmap that are not zero. A bitmap of `Fine` bins
+// with at most eight words has no summary: a list changes in fewer instructions, and a search visits the words.
 //
 //     size   1 2 3 … 63 │ 64 72 80 … 120 │ 128 144 …
 //     bin    1 2 3 … 63 │ 64 65 66 …  71 │  72  73 …
@@ -37,6 +37,7 @@ public:
 
     constexpr size_bins() noexcept {
         for (Node& head : heads_) head = None;
+        if constexpr (!summarized) words_[count / word_bits] = word{1} << count % word_bits;  // ends every search
     }
 
     /// Returns the bin of a size. The bin is less than `count` for sizes up to `Largest` and may be `>= count` for
@@ -68,7 +69,7 @@ public:
         heads_[at] = node;
         if (second != None) return;
         words_[at / word_bits] |= word{1} << at % word_bits;
-        if constexpr (!Fine) summary_ |= word{1} << at / word_bits;
+        if constexpr (summarized) summary_ |= word{1} << at / word_bits;
     }
     /// Replaces the head of a bin that is not empty.
     ALLOT_INLINE constexpr void set_head(bin at, Node node) noexcept { heads_[at] = node; }
@@ -81,24 +82,22 @@ public:
     ALLOT_INLINE constexpr void push(bin at, Node node) noexcept {
         heads_[at] = node;
         words_[at / word_bits] |= word{1} << at % word_bits;
-        if constexpr (!Fine) summary_ |= word{1} << at / word_bits;
+        if constexpr (summarized) summary_ |= word{1} << at / word_bits;
     }
     /// Replaces the head with `next`, or with `None`, without a branch.
     ALLOT_INLINE constexpr void replace(bin at, Node next) noexcept {
         heads_[at] = next;
         const word left = words_[at / word_bits] ^ word { next == None } << at % word_bits;
         words_[at / word_bits] = left;
-        if constexpr (!Fine) summary_ ^= word{left == 0} << at / word_bits;
+        if constexpr (summarized) summary_ ^= word{left == 0} << at / word_bits;
     }
     /// Replaces the head with `next`, or with `None`.
     ALLOT_INLINE constexpr void pop(bin at, Node next) noexcept {
         heads_[at] = next;
         // Both bits are set, so that `^` clears them. `& ~` would do the same, but clang 14 for Hexagon compiles it to
         // a rotation by `at` without the mask.
-        if (next != None) return;
-        words_[at / word_bits] ^= word{1} << at % word_bits;
-        if constexpr (!Fine)
-            if (words_[at / word_bits] == 0) summary_ ^= word{1} << at / word_bits;
+        if (next == None && (words_[at / word_bits] ^= word{1} << at % word_bits) == 0)
+            if constexpr (summarized) summary_ ^= word{1} << at / word_bits;
     }
 
     /// Removes the last hole of a bin below `first_word`.
@@ -118,17 +117,16 @@ public:
     }
     /// Returns the first bin that is not empty in the words after the word `at`; `count` if there is no such bin.
     [[nodiscard]] ALLOT_INLINE constexpr bin next_word(bin at) const noexcept {
-        if constexpr (Fine) {
-            while (++at != word_count)
-                if (words_[at] != 0) return at * word_bits + static_cast<bin>(lowest_one(words_[at]));
-            return count;
-        } else {
+        if constexpr (summarized) {
             // The bit of the first word is never read, and the functions for the first word do not write it.
             const word later = summary_ & ~word{1} << at;
             if (later == 0) return count;
             at = static_cast<bin>(lowest_one(later));
-            return at * word_bits + static_cast<bin>(lowest_one(words_[at]));
+        } else {
+            do ++at;
+            while (words_[at] == 0);
         }
+        return at * word_bits + static_cast<bin>(lowest_one(words_[at]));
     }
     /// Returns the first bin after `at` that is not empty; `count` if there is no such bin.
     [[nodiscard]] ALLOT_INLINE constexpr bin after(bin at) const noexcept {
@@ -136,13 +134,15 @@ public:
     }
 
 private:
-    static constexpr unsigned word_count = (count + word_bits - 1) / word_bits;
+    // Without a summary, the bit of `count` is always set.
+    static constexpr bool summarized = !Fine || count / word_bits >= 8;
+    static constexpr unsigned word_count = (count + word_bits - (summarized ? 1 : 0)) / word_bits;
     static_assert(word_count < word_bits, "one summary word covers all");
     struct no_summary {};
 
     Node heads_[count];
     word words_[word_count]{};
-    ALLOT_NO_UNIQUE_ADDRESS std::conditional_t<Fine, no_summary, word> summary_{};
+    ALLOT_NO_UNIQUE_ADDRESS std::conditional_t<summarized, word, no_summary> summary_{};
 };
 
 }  // namespace detail
