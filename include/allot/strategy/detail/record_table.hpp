@@ -2,7 +2,7 @@
 // record_table: a side table of records with stable 32-bit indices.
 //
 //     fixed (Capacity > 0)     Capacity records inside the object; no heap; `room` fails if the table is full
-//     growing (Capacity == 0)  one array on the host heap, which grows by an eighth, and by a quarter from
+//     growing (Capacity == 0)  one array on the host heap, which `realloc` extends by an eighth, and by a quarter from
 //                           4,096 records on; `room` fails if the heap is exhausted
 //     given_records            one array in memory of the caller; `room` fails if the table is full
 //
