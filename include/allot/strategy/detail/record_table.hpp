@@ -87,28 +87,36 @@ public:
     }
 
 private:
-    static_assert(std::is_trivially_copyable_v<Record> && alignof(Record) <= alignof(std::max_align_t));
-
     /// Records of the first array, which is larger than the freed memory that malloc usually keeps for one size.
     static constexpr auto first = static_cast<record_index>(1152 / sizeof(Record) + 1);
 
+    /// Returns true if the array is from `operator new`, and not from `realloc`.
+    [[nodiscard]] static constexpr bool is_from_new() noexcept {
+        return std::is_constant_evaluated() || !std::is_trivially_copyable_v<Record> ||
+               alignof(Record) > alignof(std::max_align_t);
+    }
+    static constexpr Record* create(record_index count) noexcept {
+        if (std::is_constant_evaluated()) return new Record[count]{};
+        return new (std::nothrow) Record[count]{};
+    }
     /// Returns an array of so many records, the first ones with their values, and frees the previous array; nullptr if
     /// the heap is exhausted. `realloc` moves the pages of a large array, and does not copy it.
     [[nodiscard]] constexpr Record* resized(record_index count) noexcept {
-        if (std::is_constant_evaluated()) {
-            auto* const fresh = new Record[count]{};
+        if (is_from_new()) {
+            auto* const fresh = create(count);
+            if (fresh == nullptr) return nullptr;
             for (record_index i = 0; i != capacity_; ++i) fresh[i] = records_[i];
             release();
             return fresh;
         }
         if (count > std::numeric_limits<std::size_t>::max() / sizeof(Record)) return nullptr;
-        auto* const fresh = static_cast<Record*>(std::realloc(records_, count * sizeof(Record)));
+        auto* const fresh = static_cast<Record*>(std::realloc(static_cast<void*>(records_), count * sizeof(Record)));
         if (fresh == nullptr) return nullptr;
         for (record_index i = capacity_; i != count; ++i) std::construct_at(fresh + i);
         return fresh;
     }
     constexpr void release() noexcept {
-        if (std::is_constant_evaluated()) delete[] records_;
+        if (is_from_new()) delete[] records_;
         else std::free(records_);
     }
 
