@@ -52,9 +52,8 @@ public:
 
     /// Allocates a block of `need` bytes, of which the caller requested `wanted.size`.
     ALLOT_INLINE constexpr allocation_type allocate(layout_type wanted, Offset need) noexcept {
-        const position made =
-            sizes::is_anywhere(wanted) ? allocate_anywhere(wanted.size, need)
-                                        : allocate_placed(wanted.size, wanted.align, need);
+        const position made = sizes::is_anywhere(wanted) ? allocate_anywhere(wanted.size, need)
+                                                         : allocate_placed(wanted.size, wanted.align, need);
         return allocation_of(made, wanted.size);
     }
     /// Does the same. Precondition: the front of any hole that is large enough satisfies the request.
@@ -88,8 +87,8 @@ public:
     ALLOT_NOINLINE constexpr position allocate_placed(Offset size, Offset align, Offset need) noexcept {
         const bin first = bins.next(bin_of(need));
         Offset enough = 0;
-        if (!checked_add<Offset>(need, align, enough) || sizes::is_large(size) ||
-            first == bin_lists::count) [[unlikely]]
+        if (!checked_add<Offset>(need, align, enough) || sizes::is_large(size) || first == bin_lists::count)
+            [[unlikely]]
             return allocate_searched({size, align}, need);
         const auto mask = static_cast<Offset>(align - 1);
         position found = lowest_in(first, need, mask);
