@@ -108,18 +108,23 @@ public:
     /// Cuts a block out of a hole. The rest on either side remains a hole. Returns an empty allocation if there is no
     /// hole or no record.
     constexpr allocation_type give(place found, Offset need, Offset size) noexcept {
-        return found.hole == none ? allocation_type{} : allocation_of(cut(found.hole, found.at, need), size);
+        if (found.hole == none || !nodes.room_for_one()) return {};
+        return {{found.at, size}, nodes.metadata(block_at(found.hole, found.at, need))};
     }
     /// Does the same. Precondition: there is a hole.
     ALLOT_INLINE constexpr position cut(node hole, Offset at, Offset need) noexcept {
         if (!nodes.room_for_one()) [[unlikely]]
             return {};
+        return {block_at(hole, at, need), at};
+    }
+    /// Does the same. Precondition: there is a record.
+    ALLOT_INLINE constexpr node block_at(node hole, Offset at, Offset need) noexcept {
         const node fresh = nodes.take();
         unlink_numbered(hole);
         const auto left = nodes.cut(hole, at, need, fresh);
         put(hole, left.below);
         put(fresh, left.above);
-        return {fresh, at};
+        return fresh;
     }
 
     // ── freeing and resizing ─────────────────────────────────────────────────────────────────────────────────────
