@@ -34,7 +34,8 @@ struct given_tokens {
 
 }  // namespace allot_python
 
-/// Reads a list. Otherwise the conversion operator, which may throw, names the first wrong token.
+/// Reads a list of integers without a call of Python, which could change the list. Otherwise the conversion operator,
+/// which may throw, converts the tokens and names the first wrong one.
 template <>
 struct nanobind::detail::type_caster<allot_python::given_tokens> {
     using list = make_caster<allot_python::tokens>;
@@ -48,7 +49,7 @@ struct nanobind::detail::type_caster<allot_python::given_tokens> {
 
     bool from_python(handle from, std::uint32_t flags, cleanup_list* cleanup) noexcept {
         given = from;
-        is_read = read.from_python(from, flags, cleanup);
+        is_read = read.from_python(from, flags & ~std::uint32_t{cast_flags::convert}, cleanup);
         return true;
     }
     explicit operator allot_python::given_tokens() {

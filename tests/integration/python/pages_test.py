@@ -237,6 +237,24 @@ def test_tokens_of_a_wrong_type_are_refused():
     assert cache.counts == (3, 0, 0)
 
 
+def test_tokens_that_change_their_list():
+    class Token:
+        def __index__(self):
+            tokens.clear()
+            return 3
+
+    for call in ("start", "append"):
+        cache = allot.PageCache(9, page_tokens=1)
+        tokens = [1, 2, Token(), 4, 5]
+        sequence = cache.start([])
+        if call == "append":
+            sequence.append(tokens)
+            assert sequence.tokens == [1, 2, 3]
+        else:
+            assert cache.start(tokens).cached == 0
+        assert tokens == []
+
+
 def test_forms_of_tokens():
     cache = allot.PageCache(9, page_tokens=2)
     for tokens in ([1, 2, 3], (1, 2, 3), range(1, 4), iter([1, 2, 3]), numpy.array([1, 2, 3])):
