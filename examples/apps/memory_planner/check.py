@@ -205,6 +205,7 @@ class Results(Planner):
             (["--budget", "1s", path], '"1s" is not a number of seconds'),
             (["--memory", "fast", path], "a memory needs the form NAME:BYTES"),
             (["--memory", "a:1", "--memory", "a:2", path], 'memory "a" is given twice'),
+            ([*(f"--memory=m{i}:1" for i in range(65)), path], "more than 64 memories are given"),
             (["--memory", "a:1", "--capacity", "1", path], "--capacity cannot be given with --memory"),
             (["--memory", "a:1:many", path], '"many" is not a cost per byte'),
             (["--memory", "a:1:2", "--memory", "b:1:1", path], 'memory "b" costs less than the previous one'),

@@ -134,6 +134,7 @@ using demo::usage_error;
             for (const memory& other : chosen.memories)
                 if (other.name == fresh.name) throw usage_error{"memory \"" + fresh.name + "\" is given twice"};
             chosen.memories.push_back(fresh);
+            if (chosen.memories.size() > 64) throw usage_error{"more than 64 memories are given"};
             const auto cost = [&](std::size_t m) { return chosen.memories[m].cost.value_or(m); };
             if (const std::size_t last = chosen.memories.size() - 1; last != 0 && cost(last) < cost(last - 1))
                 throw usage_error{"memory \"" + fresh.name +
