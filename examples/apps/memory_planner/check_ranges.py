@@ -90,6 +90,17 @@ class Ranges(check.Planner):
             again, same = self.ranged(self.folder / "plan.json")
             self.assertEqual((again["ranges"], same), (told["ranges"], plan))  # a plan can be read again
 
+    def test_a_size_of_eight_factors_can_be_read_again(self):
+        sizes = "(n + 1)*(2*n + 3)*(m + 1)*(m + 2)*n*m*3*4", "(n + 1)*(n + 2)*(m + 3)*(m + 4) + 5*n + 6*(m + 7) + 2"
+        rows = "".join(f"b{i},0,2,{size},4\n" for i, size in enumerate(sizes))
+        told, plan = self.ranged(self.table(HEAD + rows), "--symbol", "m:0:4", "--symbol", "n:0:3")
+        self.judge_all(told, plan)
+        for values in itertools.product(range(4), range(5)):
+            values = dict(zip("nm", values))
+            self.assertEqual([*sizes_at(plan, values).values()], [eval(size, {}, values) for size in sizes])
+        again, same = self.ranged(self.folder / "plan.json")
+        self.assertEqual((again["ranges"], same), (told["ranges"], plan))
+
     def test_gaps_and_pairs_that_are_apart(self):
         text = "id,lower,upper,size,gaps\na,0,9,4*n,2-4\nb,2,4,5*n,\nc,4,6,n*n,\n"
         self.judge_all(*self.ranged(self.table(text), "--symbol", "n:1:9"))

@@ -2,7 +2,8 @@
 // expressions: sizes such as "4*batch*length + 64*(2*batch + 1)": reads them, and writes offsets that follow from them.
 //
 //     text ──► symbolic_size: a sum of products of numbers, symbols and (number*symbol + number)
-//     symbolic_size ──► polynomial: coefficients of products of symbols ──► text
+//     symbolic_size ──► text_of: the same sum of products
+//                   └─► polynomial: coefficients of products of symbols ──► text
 #pragma once
 
 #include "input.hpp"
@@ -119,6 +120,23 @@ private:
     const std::vector<symbol_range>& symbols_;
     std::string_view text_, rest_;
 };
+
+/// Returns a size as `expression_reader` reads it. It has as many factors as the size.
+[[nodiscard]] inline std::string text_of(const allot::symbolic_size& size, const std::vector<symbol_range>& symbols) {
+    std::string made;
+    for (std::size_t i = 0; i != size.extents().size(); ++i) {
+        const allot::symbolic_extent& each = size.extents()[i];
+        if (i != 0) made += size.begins_product(i) ? " + " : "*";
+        if (each.factor == 0) {
+            made += std::to_string(each.constant);
+            continue;
+        }
+        const std::string multiple =
+            (each.factor == 1 ? "" : std::to_string(each.factor) + '*') + symbols[each.symbol].name;
+        made += each.constant == 0 ? multiple : '(' + multiple + " + " + std::to_string(each.constant) + ')';
+    }
+    return made;
+}
 
 /// A sum of products of symbols. All coefficients are positive.
 class polynomial {

@@ -193,7 +193,7 @@ inline void write_ranged_plan(std::ostream& out, const input& given, const range
     out << "{\n \"symbols\": " << ranges_of(least, most) << ",\n \"buffers\": [";
     for (std::size_t i = 0; i != given.buffers.size(); ++i)
         out << (i == 0 ? "\n" : ",\n") << "  {\"id\": " << demo::quoted(given.names[i])
-            << ", \"size\": " << demo::quoted(polynomial{given.sizes[i]}.text(given.symbols))
+            << ", \"size\": " << demo::quoted(text_of(given.sizes[i], given.symbols))
             << ", \"alignment\": " << given.buffers[i].align << ", \"live\": [" << lives_of(i) << "]}";
     out << "\n ],\n";
     if (!given.apart.empty()) out << " \"apart\": [";
