@@ -197,12 +197,12 @@ private:
     [[nodiscard]] std::uint32_t& memory(classes& of, std::size_t piece) const {
         return of[pieces_.count() + pieces_.in_memory(piece)];
     }
-    [[nodiscard]] bool is_intact(const classes& at, std::size_t piece) const {
+    [[nodiscard]] bool is_intact_piece(const classes& at, std::size_t piece) const {
         return at[piece] == at[pieces_.count() + pieces_.in_memory(piece)];
     }
     [[nodiscard]] bool is_intact(const classes& at, std::uint32_t tensor) const {
         for (std::size_t piece = pieces_.first(tensor); piece != pieces_.end(tensor); ++piece)
-            if (!is_intact(at, piece)) return false;
+            if (!is_intact_piece(at, piece)) return false;
         return true;
     }
     void store(classes& at, std::uint32_t tensor) const {
@@ -283,7 +283,8 @@ private:
             each_view(each, out, [&](const graph_alias& view, bool is_part) {
                 pieces_.each_viewed(view, [&](std::size_t whole, std::size_t part) {
                     ++viewed;
-                    if (!is_intact(after, is_part ? part : whole)) used.push_back(is_part ? view.whole : view.part);
+                    if (!is_intact_piece(after, is_part ? part : whole))
+                        used.push_back(is_part ? view.whole : view.part);
                 });
             });
             computes = computes || viewed != pieces_.end(out) - pieces_.first(out);
@@ -300,7 +301,7 @@ private:
     [[nodiscard]] bool changes(const classes& after, std::uint32_t out, std::uint32_t in) const {
         std::set<std::size_t> changed;
         for (std::size_t piece = pieces_.first(in); piece != pieces_.end(in); ++piece)
-            if (!is_intact(after, piece)) changed.insert(pieces_.in_memory(piece));
+            if (!is_intact_piece(after, piece)) changed.insert(pieces_.in_memory(piece));
         for (std::size_t piece = pieces_.first(out); piece != pieces_.end(out); ++piece)
             if (changed.contains(pieces_.in_memory(piece))) return true;
         return false;

@@ -178,7 +178,8 @@ TEST_CASE("bursts: a request that no memory has is refused, also if its size exc
     heap_arena memory{{}, 4_KiB};
     in<bytes_of<64>> nodes{memory};
     in<bytes_of<64>>::multiallocation_chain chain;
-    for (const std::size_t count : {std::size_t{1000}, std::size_t{1} << 58, std::numeric_limits<std::size_t>::max()}) {
+    for (const std::size_t count :
+         {std::size_t{1000}, ~std::size_t{0} / 64 + 1, std::numeric_limits<std::size_t>::max()}) {
         CHECK_THROWS_AS(nodes.allocate_individual(count, chain), allot::bad_alloc);
         CHECK(chain.empty());
     }

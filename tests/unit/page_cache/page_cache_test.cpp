@@ -524,8 +524,8 @@ struct file_copier {
     bool operator()(allot::page_place from, allot::page_place to) const noexcept {
         const long at = static_cast<long>(from.tier == 0 ? to.offset : from.offset);
         if (std::fseek(file, at, SEEK_SET) != 0) return false;
-        if (from.tier == 0) return std::fwrite(pages + from.offset, from.bytes, 1, file) == 1;
-        return std::fread(pages + to.offset, from.bytes, 1, file) == 1;
+        if (from.tier == 0) return std::fwrite(pages + from.offset, static_cast<std::size_t>(from.bytes), 1, file) == 1;
+        return std::fread(pages + to.offset, static_cast<std::size_t>(from.bytes), 1, file) == 1;
     }
 };
 

@@ -38,7 +38,8 @@ struct byte_copier {
         if (*refused > 0 && (*refused)-- > 0) return false;
         REQUIRE_LE(from.offset + from.bytes, (*bytes)[from.tier].size());
         REQUIRE_LE(to.offset + to.bytes, (*bytes)[to.tier].size());
-        std::memcpy(&(*bytes)[to.tier][to.offset], &(*bytes)[from.tier][from.offset], to.bytes);
+        std::memcpy((*bytes)[to.tier].data() + to.offset, (*bytes)[from.tier].data() + from.offset,
+                    static_cast<std::size_t>(to.bytes));
         return true;
     }
 };

@@ -15,8 +15,9 @@ struct byte_place {
     std::uint64_t offset = 0;
     allot::row_layout rows{};
 
-    [[nodiscard]] std::uint64_t address(std::uint64_t byte) const {
-        return rows.size == 0 ? offset + byte : offset + byte / rows.size * rows.stride + byte % rows.size;
+    [[nodiscard]] std::size_t address(std::uint64_t byte) const {
+        return static_cast<std::size_t>(rows.size == 0 ? offset + byte
+                                                       : offset + byte / rows.size * rows.stride + byte % rows.size);
     }
 };
 
@@ -58,35 +59,35 @@ public:
     }
 
 private:
-    using byte = std::pair<std::uint32_t, std::uint64_t>;  // number of a write, and a byte of the tensor
+    using byte = std::pair<std::uint32_t, std::size_t>;  // number of a write, and a byte of the tensor
 
-    [[nodiscard]] std::uint64_t size(std::uint32_t tensor) const { return graph_.tensors[tensor].size; }
+    [[nodiscard]] std::size_t size(std::uint32_t tensor) const {
+        return static_cast<std::size_t>(graph_.tensors[tensor].size);
+    }
     void fill(std::uint32_t tensor) {
         contents_[tensor].clear();
-        for (std::uint64_t i = 0; i != size(tensor); ++i) contents_[tensor].push_back({writes_, i});
+        for (std::size_t i = 0; i != size(tensor); ++i) contents_[tensor].push_back({writes_, i});
         ++writes_;
     }
     void put(std::uint32_t tensor) {
-        for (std::uint64_t i = 0; i != size(tensor); ++i) memory_[places_[tensor].address(i)] = contents_[tensor][i];
+        for (std::size_t i = 0; i != size(tensor); ++i) memory_[places_[tensor].address(i)] = contents_[tensor][i];
     }
-    [[nodiscard]] bool has(std::uint32_t tensor, std::uint64_t i) const {
+    [[nodiscard]] bool has(std::uint32_t tensor, std::size_t i) const {
         return memory_[places_[tensor].address(i)] == contents_[tensor][i];
     }
     [[nodiscard]] bool has(std::uint32_t tensor) const {
         if (contents_[tensor].size() != size(tensor)) return false;  // not yet written
-        for (std::uint64_t i = 0; i != contents_[tensor].size(); ++i)
+        for (std::size_t i = 0; i != contents_[tensor].size(); ++i)
             if (!has(tensor, i)) return false;
         return true;
     }
     /// Returns the byte of a tensor that an operator reads which byte `i` of `out` is.
-    [[nodiscard]] std::optional<std::pair<std::uint32_t, std::uint64_t>> source(const allot::graph_operator& by,
-                                                                                std::uint32_t out,
-                                                                                std::uint64_t i) const {
+    [[nodiscard]] std::optional<byte> source(const allot::graph_operator& by, std::uint32_t out, std::size_t i) const {
         for (const allot::graph_alias& alias : graph_.aliases) {
             if (alias.kind != allot::alias_kind::view) continue;
             const auto is_read = [&](std::uint32_t tensor) { return std::ranges::count(by.reads, tensor) != 0; };
-            for (std::uint64_t in_part = 0; in_part != size(alias.part); ++in_part) {
-                const std::uint64_t in_whole = byte_place{alias.offset, alias.rows}.address(in_part);
+            for (std::size_t in_part = 0; in_part != size(alias.part); ++in_part) {
+                const std::size_t in_whole = byte_place{alias.offset, alias.rows}.address(in_part);
                 if (alias.part == out && is_read(alias.whole) && in_part == i) return {{alias.whole, in_whole}};
                 if (alias.whole == out && is_read(alias.part) && in_whole == i) return {{alias.part, in_part}};
             }
@@ -102,7 +103,7 @@ private:
                    });
         };
         fill(out);
-        for (std::uint64_t i = 0; i != size(out); ++i) {
+        for (std::size_t i = 0; i != size(out); ++i) {
             const auto from = source(by, out, i);
             if (from) contents_[out][i] = before_[from->first][from->second];
             const bool is_there = has(out, i);
@@ -115,8 +116,8 @@ private:
         return true;
     }
     [[nodiscard]] bool changes(std::uint32_t out, std::uint32_t in) const {
-        for (std::uint64_t i = 0; i != size(in); ++i)
-            for (std::uint64_t j = 0; j != size(out); ++j)
+        for (std::size_t i = 0; i != size(in); ++i)
+            for (std::size_t j = 0; j != size(out); ++j)
                 if (!has(in, i) && places_[in].address(i) == places_[out].address(j)) return true;
         return false;
     }

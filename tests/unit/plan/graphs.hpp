@@ -97,7 +97,7 @@ inline void add_random_strided(owner& made, std::mt19937& random, std::uint64_t 
             break;
         }
         case 2: {  // Split, or Slice
-            const std::uint64_t first = below(columns + 1);
+            const std::uint64_t first = below(static_cast<std::size_t>(columns) + 1);
             const std::uint32_t a = made.add_tensor(first * rows), b = made.add_tensor(size - first * rows);
             if (below(2) == 0) {
                 made.add_operator({in}, {a, b});

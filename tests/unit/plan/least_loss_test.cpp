@@ -55,7 +55,7 @@ struct subsets {
 
 subsets random_problem(problems::random& dice) {
     subsets made;
-    const std::size_t count = 1 + dice(11);
+    const std::size_t count = 1 + dice.index(11);
     const std::uint64_t scale = dice(4) == 0 ? std::uint64_t{1} << 30 : 1, most_size = dice(2) == 0 ? 4 : 97;
     for (std::size_t i = 0; i != count; ++i) {
         const auto from = static_cast<std::int64_t>(dice(8)), length = static_cast<std::int64_t>(dice(5));

@@ -891,11 +891,12 @@ TEST_CASE("spill: many pairs are proved impossible for two memories exactly if n
         for (std::size_t k = 0; k != 40 + seed; ++k)
             if (const std::size_t a = random.index(120), b = random.index(120); a != b) separate.push_back({a, b});
         // Sides 1 and 2 by breadth-first search. Buffers with one memory begin.
-        std::vector<std::uint64_t> side(120), queue;
+        std::vector<std::uint64_t> side(120);
+        std::vector<std::size_t> queue;
         bool possible = true;
         const auto spread = [&] {
             for (; !queue.empty(); queue.pop_back()) {
-                const std::uint64_t from = queue.back();
+                const std::size_t from = queue.back();
                 for (const auto& [a, b] : separate) {
                     if (a != from && b != from) continue;
                     const std::size_t to = a == from ? b : a;

@@ -48,7 +48,8 @@ TEST_CASE("queues: small graphs have the lowest plan, and the bound is the heavi
     int optimal = 0, rounds = 0;
     for (std::uint64_t seed = 1; seed <= problems::times(150); ++seed) {
         CAPTURE(seed);
-        const queued_owner given = random_graph(seed, 1 + seed % 6, 1 + seed % 9);
+        const queued_owner given =
+            random_graph(seed, static_cast<std::size_t>(1 + seed % 6), static_cast<std::size_t>(1 + seed % 9));
         const auto made = allot::plan_queues(given.problem());
         REQUIRE(made);
         CHECK(allot::validate_queues(given.problem(), *made, made->peak).kind == queued_violation_kind::none);

@@ -130,8 +130,9 @@ TEST_CASE("ranged plan: for each value, places are valid and at most as high as 
     std::size_t pieces = 0;
     for (std::uint64_t seed = 1; seed <= problems::times(60); ++seed) {
         CAPTURE(seed);
-        const owner given = random_problem(seed, 1 + seed % 7);
-        const allot::ranged_options options{.tolerance = seed % 3 * 100, .pieces_at_most = 1 + seed % 9};
+        const owner given = random_problem(seed, static_cast<std::size_t>(1 + seed % 7));
+        const allot::ranged_options options{.tolerance = seed % 3 * 100,
+                                            .pieces_at_most = static_cast<std::size_t>(1 + seed % 9)};
         const auto made = allot::plan_ranged(given.problem(), options);
         REQUIRE(made);
         CHECK(kind_of(given, *made) == ranged_violation_kind::none);

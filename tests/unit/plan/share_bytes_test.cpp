@@ -52,7 +52,7 @@ bool fits(const allot::operator_graph& graph, std::uint64_t capacity) {
             for (std::uint64_t stride = row + 1; graph.tensors[i].size % row == 0 && stride <= capacity; ++stride)
                 rows[i].push_back({row, stride});
     for (std::uint64_t offset = 0; offset + graph.tensors[0].size <= capacity; ++offset) {
-        graphs::byte_machine machine{graph, capacity};
+        graphs::byte_machine machine{graph, static_cast<std::size_t>(capacity)};
         machine.place(0, {offset, {}});
         if (machine.begin() && fits(graph, machine, 0, capacity, rows)) return true;
     }

@@ -208,7 +208,8 @@ TEST_CASE("page_tree: every call agrees with a model of the pages") {
     compare<page_tree_options{.page = 32, .count = 1000, .largest_order = 7, .processors = 3}>(
         {{0, 32'000}, {4064, 32'000}});
     compare<page_tree_options{.page = 4096, .count = 5000, .largest_order = 9, .processors = 5}>(
-        {{std::size_t{1} << 40, 5000 * 4096}, {4096 * 511, 5000 * 4096}});
+        {{sizeof(std::size_t) == 8 ? ~std::size_t{0} / 4096 / 4096 + 1 : std::size_t{1} << 30, 5000 * 4096},
+         {4096 * 511, 5000 * 4096}});
     compare<page_tree_options{
         .page = 1, .count = 20'000, .largest_order = 2 * (sizeof(std::size_t) == 8 ? 6 : 5), .processors = 1}>(
         {{0, 20'000}, {4096 * 3 + 5, 20'000}});

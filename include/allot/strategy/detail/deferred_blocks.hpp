@@ -157,7 +157,7 @@ protected:
         return allocate_joined(size, 1);
     }
     /// Returns the number of blocks of a list in so many granules, at most `most_at_once`.
-    [[nodiscard]] static constexpr std::size_t blocks_in(std::size_t granules, std::size_t list) noexcept {
+    [[nodiscard]] static constexpr std::size_t blocks_in(offset_type granules, std::size_t list) noexcept {
         // A division of short numbers, and only of these, because that of long ones takes many cycles.
         if (granules >= most_at_once * list) return most_at_once;
         return static_cast<std::uint32_t>(granules) / static_cast<std::uint32_t>(list);
