@@ -34,8 +34,8 @@
 // another subtree reads three numbers of every subtree; a request that fails reads every word. A block of more than one
 // word (64 pages) takes one atomic operation for every word.
 //
-// Memory: one bit for every page; 64 bytes for every subtree, which has 2048 to 4096 pages; 64 bytes for every
-// processor. 2^20 pages (4 GiB) take 1.14 bits each.
+// Memory: one bit for every page; 64 bytes for every subtree, which has 2048 to 4096 pages, or at most 1024 with 32-bit
+// words; 64 bytes for every processor. 2^20 pages (4 GiB) take 1.14 bits each, or 1.52 with 32-bit words.
 //
 // Thread safety: threads, processes and interrupts may call `allocate`, `allocate_at`, `deallocate`, `diagnose` and the
 // walks concurrently, also through an arena. No call waits for another one. A call may fail if pages are freed while it

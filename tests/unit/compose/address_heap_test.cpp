@@ -140,7 +140,7 @@ using checked_heap = allot::address_heap<make<best>, allot::host::fork_lock,
 using checked_cache = allot::address_cache<allot::address_cache_options{.checks = true}>;
 
 /// Returns true if the page of an address has memory.
-bool has_memory(void* address) {
+[[maybe_unused]] bool has_memory(void* address) {
     const std::size_t page = allot::host::address_space::largest_align();
     unsigned char found = 0;
     auto* const first = static_cast<std::byte*>(address) - allot::raw_pointer::position(address) % page;
