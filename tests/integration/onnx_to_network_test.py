@@ -581,13 +581,15 @@ class OnnxToNetwork(unittest.TestCase):
         branch = helper.make_graph([node("Relu", ["x"], ["t"])], "branch", [], [value("t", 2)])
         damaged = helper.make_tensor("first", TensorProto.INT64, [1], [0])
         damaged.int64_data.append(7)
+        empty = onnx.TensorProto(name="first", data_type=TensorProto.INT32, dims=[1], int64_data=[0])
         last = helper.make_tensor("last", TensorProto.INT64, [1], [1])
         for nodes, weights, words in (
                 ([node("Relu", ["x"], ["a"]), node("Relu", [], ["y"])], [], "the operator Relu (y): Input 0"),
                 ([node("Neg", ["x"], ["a"]), node("Concat", ["a", "x"], ["y"])], [], "of the operator Concat (y): "),
                 ([node("Abs", ["x"], ["y"], domain="other")], [], "of the operator Abs (y): "),
                 ([node("If", [], ["y"], then_branch=branch, else_branch=branch)], [], "the operator If (y) is damaged."),
-                ([node("Slice", ["x", "first", "last"], ["y"])], [damaged, last], "(y)")):
+                ([node("Slice", ["x", "first", "last"], ["y"])], [damaged, last], "the constant 'first'"),
+                ([node("Slice", ["x", "first", "last"], ["y"])], [empty, last], "the constant 'first'")):
             made = model(nodes, inputs, [helper.make_tensor_value_info("y", FLOAT, None)], weights)
             self.check_refused(made, words)
             errors = self.run_main(self.save(made))[2]

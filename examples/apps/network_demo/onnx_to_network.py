@@ -319,6 +319,24 @@ def label_of(node):
     return f"the operator {node.op_type} ({node.name or next(filter(None, node.output), '')})"
 
 
+def integers_of(weight):
+    """Returns the values of an integer tensor as a list."""
+    try:
+        return [int(each) for each in onnx.numpy_helper.to_array(weight).reshape(-1)]
+    except (TypeError, ValueError) as error:
+        raise Refused(f"the values of the constant '{weight.name}' do not match its type and shape.") from error
+
+
+def check_integers(graph):
+    """Refuses an initializer without the values that its shape needs. The shape inference of onnx 1.12 crashes on these."""
+    for weight in graph.initializer:
+        if weight.data_type in (onnx.TensorProto.INT32, onnx.TensorProto.INT64) and not weight.external_data:
+            integers_of(weight)
+    for node in graph.node:
+        for inner in graphs_of(node).values():
+            check_integers(inner)
+
+
 def check_names(graph, reader, around=frozenset()):
     """Refuses a name that is read before it is written. `reader` reads the outputs of the graph."""
     names = {*around, *(value.name for value in graph.input), *(weight.name for weight in graph.initializer),
@@ -439,6 +457,7 @@ class Converter:
 
     def __init__(self, model, dimensions, shapes):
         check_names(model.graph, "the caller")  # also those that only a call of a function reads, which is expanded
+        check_integers(model.graph)
         inliner = Inliner(model)
         inliner.inline()
         opset = max([each.version for each in model.opset_import if each.domain in ("", "ai.onnx")], default=1)
@@ -601,10 +620,7 @@ class Converter:
                 if node.attribute[0].name in ("value_int", "value_ints"):
                     return [given] if isinstance(given, int) else list(given)
                 tensors += [given] if node.attribute[0].name == "value" else []
-        try:
-            return [int(each) for each in onnx.numpy_helper.to_array(tensors[0]).reshape(-1)] if tensors else None
-        except (TypeError, ValueError) as error:
-            raise Refused(f"the values of the constant '{name}' do not match its type and shape.") from error
+        return integers_of(tensors[0]) if tensors else None
 
     def add_scan(self, scope, node):
         graph = graphs_of(node)["body"]
