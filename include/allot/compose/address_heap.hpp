@@ -105,6 +105,8 @@ class address_heap {
     using mappings = typename detail::mapped_blocks_of<Make, nodes>::type;
     using waiting_block = detail::waiting_block;
 
+    static constexpr std::size_t kept_align = 2 * sizeof(void*);  // of every block in a cache
+
 public:
     /// Constructs a heap without arenas.
     constexpr explicit address_heap(Make make = {}) noexcept : source_{make} {}
@@ -115,11 +117,11 @@ public:
         static_assert(Cache::has_slabs == source::has_slabs,
                       "allot: a heap whose maker has a slab_space needs address_cache_options{.slabs = true}, and no "
                       "other heap does");
-        if (wanted.align <= alignof(std::max_align_t) && wanted.size <= Cache::largest && wanted.size != 0) {
+        if (wanted.align <= kept_align && wanted.size <= Cache::largest && wanted.size != 0) {
             void* const kept = cache.take(wanted.size);
             return kept != nullptr ? kept : refill(cache, wanted.size);
         }
-        if (wanted.align <= alignof(std::max_align_t) && cache.medium_.accepts(wanted.size))
+        if (wanted.align <= kept_align && cache.medium_.accepts(wanted.size))
             if (void* const kept = cache.medium_.take(wanted.size)) return kept;
         return allocate_directly(cache, [&](shard& from) { return from.allocate(wanted); });
     }
