@@ -215,3 +215,11 @@ TEST_CASE("least_loss: no effort, no memory") {
     const std::array buffers{allot::plan_buffer{.size = 1, .live = {0, 1}}};
     CHECK(detail::least_loss<>::space({.buffers = buffers}, {}) == allot::plan_space{});
 }
+
+TEST_CASE("least_loss: the states grow with the effort, and few buffers have no more than sets") {
+    using limits = detail::least_loss<>::limits;
+    CHECK(limits::of(15'000'000, 400).states > 8 * limits::of(allot::memories_options{}.effort, 400).states);
+    CHECK(limits::of(~std::uint64_t{0}, 400).states <= 65'536);
+    CHECK(limits::of(15'000'000, 8).states <= 256);
+    CHECK(limits::of(allot::memories_options{}.effort, 100).states <= 4096);  // bounds the default workspace
+}

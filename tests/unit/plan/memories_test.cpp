@@ -781,6 +781,27 @@ TEST_CASE("spill: spilled bytes of a public collection are close to the optimum 
     CHECK(at_half < (all ? 1.03 : 1.08));
 }
 
+TEST_CASE("spill: ten times the effort proves plans of a public collection") {
+    const std::filesystem::path folder = tests::optional_data("minimalloc");
+    if (folder.empty()) return;
+    const problems::owner whole = problems::read((folder / "E.1048576.csv").string());
+    REQUIRE(whole.buffers.size() > 100);
+    struct known_optimum {
+        std::uint64_t capacity, cost;  // the least cost by loads, of an integer program
+    };
+    for (const known_optimum each : {known_optimum{768 * 1024, 2'580'480}, known_optimum{512 * 1024, 8'010'752}}) {
+        CAPTURE(each.capacity);
+        const plan_memory memories[] = {{.capacity = each.capacity}, {.cost = 1}};
+        const memories_problem problem{.buffers = {.buffers = whole.buffers}, .memories = memories};
+        const auto made = allot::plan_memories(problem, {.effort = 10 * allot::memories_options{}.effort});
+        REQUIRE(made);
+        check_plan(problem, *made);
+        CHECK(made->cost == each.cost);
+        CHECK(made->bound == each.cost);
+        CHECK(made->status == allot::plan_status::optimal);
+    }
+}
+
 TEST_CASE("spill: both operands of each step are in different banks") {
     // Each step multiplies a new vector and a weight of its own. A bank has room for half of the vectors that live.
     std::vector<plan_buffer> buffers;

@@ -49,11 +49,12 @@ public:
 
         /// Returns the limits for `effort` placements of `buffers`.
         [[nodiscard]] static constexpr limits of(std::uint64_t effort, std::size_t buffers) noexcept {
-            constexpr std::uint64_t least_effort = 1000;
+            constexpr std::uint64_t least_effort = 1000, always = 4096;
             if (effort < least_effort) return {};
             const std::uint64_t bounded = smaller<std::uint64_t>(effort, std::uint64_t{1} << 40);
             const std::uint64_t some = larger<std::uint64_t>(bounded * 4 / (buffers + 1), 16);
-            const std::uint64_t most = std::uint64_t{1} << smaller<std::size_t>(buffers, 12);
+            const std::uint64_t sets = std::uint64_t{1} << smaller<std::size_t>(buffers, 16);
+            const std::uint64_t most = smaller(sets, larger(always, bounded / 40));  // bounds the memory
             return {static_cast<std::size_t>(smaller(some, most)), section_covers<>::units(bounded), bounded * 256};
         }
     };
