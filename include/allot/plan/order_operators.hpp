@@ -23,8 +23,7 @@
 // An output that may overwrite an input, or is a view, needs no bytes of its own if the input ends there. The aliases
 // of the graph state this. The peak is that of the live bytes. A view of a part and its tensor count in full while both
 // are live. The peak of a plan can be higher, and lower if such a view has no bytes of its own.
-// An input that is no output and that no operator reads does not count, although `share_bytes` gives it bytes at the
-// first step.
+// An input that is no output and that no operator reads is live at the first operator, as in `share_bytes`.
 //
 // When to use: operators may run in any order that their tensors permit.
 // When not to use: their order is part of the program, for example because of side effects.

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace allot {
@@ -51,13 +52,15 @@ public:
                 if (storages_[each].users.empty() && !storages_[each].is_kept)
                     nodes_[now].unread += storages_[each].size;
         for (const order_storage& each : storages_)
-            if (each.is_present && (each.is_kept || !each.users.empty())) live_ += each.size;
+            if (each.is_present) (each.is_kept || !each.users.empty() ? live_ : unread_) += each.size;
     }
 
     /// Returns the number of operators.
     [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
-    /// Returns the bytes of inputs.
+    /// Returns the bytes of inputs, except those of `unread`.
     [[nodiscard]] std::uint64_t live() const noexcept { return live_; }
+    /// Returns the bytes of inputs that are no outputs and that no operator reads. They are live at the first operator.
+    [[nodiscard]] std::uint64_t unread() const noexcept { return unread_; }
     /// Returns the operators that must run before one.
     [[nodiscard]] std::span<const std::uint32_t> before(std::uint32_t of) const noexcept { return nodes_[of].before; }
     /// Returns the operators that one must run before.
@@ -84,7 +87,8 @@ public:
         }
         return sum - std::min(credit, each.written);
     }
-    /// Returns the live bytes if an operator is next. `is_done(operator)` states which operators have run.
+    /// Returns the live bytes if an operator is next, without those of `unread`. `is_done(operator)` states which
+    /// operators have run.
     template <class IsDone>
     [[nodiscard]] order_step try_next(std::uint32_t next, std::uint64_t live, IsDone is_done) const noexcept {
         const node& each = nodes_[next];
@@ -101,10 +105,10 @@ public:
     /// Returns the most live bytes of a step.
     [[nodiscard]] std::uint64_t peak_of(std::span<const std::uint32_t> order) const {
         std::vector<bool> done(nodes_.size());
-        std::uint64_t live = live_, peak = live_;
+        std::uint64_t live = live_, unread = unread_, peak = live_ + unread_;
         for (const std::uint32_t next : order) {
             const order_step now = try_next(next, live, [&](std::uint32_t i) { return bool{done[i]}; });
-            peak = std::max(peak, now.during);
+            peak = std::max(peak, now.during + std::exchange(unread, 0));
             live = now.after;
             done[next] = true;
         }
@@ -172,7 +176,7 @@ private:
     std::vector<node> nodes_;
     std::vector<std::uint32_t> storage_of_;  // by tensor
     std::vector<order_storage> storages_;
-    std::uint64_t live_ = 0;
+    std::uint64_t live_ = 0, unread_ = 0;
 };
 
 }  // namespace detail

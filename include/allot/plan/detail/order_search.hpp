@@ -96,7 +96,7 @@ public:
             follow_rule(part, true);
         }
         std::ranges::stable_sort(parts_, [](const order_part& a, const order_part& b) { return a.peak > b.peak; });
-        std::uint64_t floor = model_.live();
+        std::uint64_t floor = model_.live() + model_.unread();
         for (std::uint32_t i = 0; i != model_.size(); ++i) floor = std::max(floor, model_.least(i));
         std::uint64_t bound = floor, flow = 0;
         for (order_part& part : parts_) {
@@ -142,17 +142,21 @@ private:
             part.peak = run_part(part, std::span{order_}.subspan(part.begin, part.size()), live);
         }
     }
+    /// Returns the bytes that are live at the next operator only, after so many operators of a part.
+    [[nodiscard]] std::uint64_t only_at(const order_part& part, std::uint32_t count) const noexcept {
+        return part.begin + count == 0 ? model_.unread() : 0;
+    }
     /// Returns the most live bytes of an order of a part. `live` becomes the live bytes after it. Calls
     /// `see(operator, live bytes)` for each step.
     template <class See>
     std::uint64_t run_part(const order_part& part, std::span<const std::uint32_t> order, std::uint64_t& live,
                            See see) const {
         std::vector<bool> done(part.size());
-        std::uint64_t peak = 0;
+        std::uint64_t peak = 0, only_here = only_at(part, 0);
         for (const std::uint32_t next : order) {
             const order_step now = model_.try_next(
                 next, live, [&](std::uint32_t i) { return i < part.begin || (i < part.end && done[i - part.begin]); });
-            peak = std::max(peak, now.during);
+            peak = std::max(peak, now.during + std::exchange(only_here, 0));
             see(next, now.during);
             live = now.after;
             done[next - part.begin] = true;
@@ -246,7 +250,8 @@ private:
         for (std::uint32_t i = part.begin; i != part.end; ++i) {
             if (sets.has(set, i - part.begin) || !std::ranges::all_of(model_.before(i), is_done)) continue;
             ++spent_;
-            const order_step step = model_.try_next(i, from.live, is_done);
+            order_step step = model_.try_next(i, from.live, is_done);
+            step.during += only_at(part, from.count);
             if (step.after <= from.live && step.during <= from.peak) {
                 choices_.assign(1, {i, step});
                 return;
@@ -276,7 +281,8 @@ private:
                 const std::uint32_t from = names[set];
                 find_choices(part, sets, set, states[from]);
                 for (const choice& each : choices_) {
-                    const state fresh{each.step.after, std::max(states[from].peak, each.step.during), from, each.which};
+                    const state fresh{each.step.after, std::max(states[from].peak, each.step.during), from, each.which,
+                                      count + 1};
                     if (fresh.peak >= part.peak) continue;
                     const std::uint32_t into = next_sets.add(sets, set, each.which - part.begin);
                     if (into < next_names.size()) {
