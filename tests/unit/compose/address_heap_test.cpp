@@ -216,7 +216,8 @@ TEST_CASE("address_heap: a thread whose arena has too few addresses uses those o
     struct make_few {
         using arena = make<best>::arena;
         arena operator()(std::size_t number) const noexcept {
-            constexpr std::size_t reserves[] = {1_MiB, 64_KiB, ~std::size_t{0} / 16 + 1};  // the last one fails
+            constexpr std::size_t reserves[] = {1_MiB, 64_KiB,
+                                                std::size_t{3} << (sizeof(std::size_t) * 8 - 2)};  // the last one fails
             return arena{allot::host::virtual_memory{reserves[number % 3]}};
         }
     };
@@ -372,16 +373,18 @@ TEST_CASE("address_heap: with checks, misuses are reported and change nothing") 
     noted::all.clear();
     const auto reported = [] { return std::exchange(noted::all, {}); };
     const std::vector<misuse> not_live{misuse::not_live}, foreign{misuse::foreign_block};
-    for (const std::size_t size : {10U, 100U, 1032U, 1033U, 100'000U}) {
-        void* const blocks[] = {heap.allocate(cache, {.size = size}), heap.allocate(cache, {.size = size})};
+    constexpr std::size_t largest = checked_cache::largest;
+    for (const std::size_t size : {std::size_t{10}, std::size_t{100}, largest, largest + 1, std::size_t{100'000}}) {
+        void* const blocks[] = {heap.allocate(cache, {.size = size, .align = 8}),
+                                heap.allocate(cache, {.size = size, .align = 8})};
         for (void* const each : blocks) heap.deallocate(cache, each);
         CHECK(reported().empty());
-        if (size > 1032) continue;  // the record of a block that joined a hole may be gone
+        if (size > largest) continue;  // the record of a block that joined a hole may be gone
         for (void* const each : blocks) {
             heap.deallocate(cache, each);
             CHECK(reported() == not_live);
         }
-        CHECK(heap.allocate(cache, {.size = size}) == blocks[1]);  // the newest one, once
+        CHECK(heap.allocate(cache, {.size = size, .align = 8}) == blocks[1]);  // the newest one, once
     }
     void* const large = heap.allocate(cache, {.size = 5000});
     void* const wall = heap.allocate(cache, {.size = 5000});
@@ -406,13 +409,13 @@ TEST_CASE("address_heap: with checks, a block whose bytes are equal to the mark 
     checked_heap heap{};
     checked_cache cache;
     noted::all.clear();
-    void* const first = heap.allocate(cache, {.size = 40});
-    void* const second = heap.allocate(cache, {.size = 40});
+    void* const first = heap.allocate(cache, {.size = 40, .align = 8});
+    void* const second = heap.allocate(cache, {.size = 40, .align = 8});
     heap.deallocate(cache, first);
     std::memcpy(second, first, 40);  // a read of a freed block: the mark
     heap.deallocate(cache, second);
     CHECK(noted::all.empty());
-    CHECK(heap.allocate(cache, {.size = 40}) == second);
+    CHECK(heap.allocate(cache, {.size = 40, .align = 8}) == second);
 }
 
 #if UINTPTR_MAX > 0xFFFF'FFFF  // slabs need addresses of 64 bits
