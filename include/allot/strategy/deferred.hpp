@@ -41,9 +41,9 @@
 //
 // When not to use: sizes that rarely repeat, or many blocks that are freed before a phase of other sizes, where
 // best_fit alone is faster (in little memory, a trace of jq takes 1.7 times its time); many small blocks that stay live
-// before a request for a quarter of the peak (another trace of jq needs 1.4 times the memory of best_fit, and 1.74 times
-// if it repeats its work; 1.22 and 1.26 times with `spare = 0`); memory that the host cannot access, because the lists
-// are linked through the blocks; and blocks of one size (use pool). Code that needs a bounded time sets
+// before a request for a quarter of the peak (another trace of jq needs 1.4 times the memory of best_fit, and 1.74
+// times if it repeats its work; 1.22 and 1.26 times with `spare = 0`); memory that the host cannot access, because the
+// lists are linked through the blocks; and blocks of one size (use pool). Code that needs a bounded time sets
 // `deferred_options::joins` and `best_fit_options::probes`.
 //
 // Complexity: O(1) if a block of the size waits, otherwise that of the strategy. A request that would fail first joins
