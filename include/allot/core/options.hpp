@@ -118,8 +118,8 @@ struct best_fit_options {
     /// The location of the records. Without an arena, `automatic` selects the side table.
     node_store store = node_store::automatic;
     /// The number of records of a side table. Every block and every extent takes one, and with `offset_index` every
-    /// hole. 0 lets the table grow on the heap, by `std::realloc`. Any other number is fixed and needs no heap.
-    /// `given_records`: the caller provides the memory at run time.
+    /// hole. 0 lets the table grow on the heap, by `std::realloc`, or by `operator new` in a freestanding program. Any
+    /// other number is fixed and needs no heap. `given_records`: the caller provides the memory at run time.
     std::size_t records = 0;
     /// The granule of a side table: offsets and sizes are multiples of it. A power of two.
     std::size_t granule = 1;

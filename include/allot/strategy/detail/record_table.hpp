@@ -90,9 +90,9 @@ private:
     /// Records of the first array, which is larger than the freed memory that malloc usually keeps for one size.
     static constexpr auto first = static_cast<record_index>(1152 / sizeof(Record) + 1);
 
-    /// Returns true if the array is from `operator new`, and not from `realloc`.
+    /// Returns true if the array is from `operator new`, and not from `realloc`, which a freestanding program may lack.
     [[nodiscard]] static constexpr bool is_from_new() noexcept {
-        return std::is_constant_evaluated() || !std::is_trivially_copyable_v<Record> ||
+        return !__STDC_HOSTED__ || std::is_constant_evaluated() || !std::is_trivially_copyable_v<Record> ||
                alignof(Record) > alignof(std::max_align_t);
     }
     static constexpr Record* create(record_index count) noexcept {
@@ -102,22 +102,26 @@ private:
     /// Returns an array of so many records, the first ones with their values, and frees the previous array; nullptr if
     /// the heap is exhausted. `realloc` moves the pages of a large array, and does not copy it.
     [[nodiscard]] constexpr Record* resized(record_index count) noexcept {
-        if (is_from_new()) {
-            auto* const fresh = create(count);
-            if (fresh == nullptr) return nullptr;
-            for (record_index i = 0; i != capacity_; ++i) fresh[i] = records_[i];
-            release();
-            return fresh;
+#if __STDC_HOSTED__
+        if (!is_from_new()) {
+            if (count > std::numeric_limits<std::size_t>::max() / sizeof(Record)) return nullptr;
+            auto* const moved =
+                static_cast<Record*>(std::realloc(static_cast<void*>(records_), count * sizeof(Record)));
+            for (record_index i = capacity_; moved != nullptr && i != count; ++i) std::construct_at(moved + i);
+            return moved;
         }
-        if (count > std::numeric_limits<std::size_t>::max() / sizeof(Record)) return nullptr;
-        auto* const fresh = static_cast<Record*>(std::realloc(static_cast<void*>(records_), count * sizeof(Record)));
+#endif
+        auto* const fresh = create(count);
         if (fresh == nullptr) return nullptr;
-        for (record_index i = capacity_; i != count; ++i) std::construct_at(fresh + i);
+        for (record_index i = 0; i != capacity_; ++i) fresh[i] = records_[i];
+        release();
         return fresh;
     }
     constexpr void release() noexcept {
-        if (is_from_new()) delete[] records_;
-        else std::free(records_);
+#if __STDC_HOSTED__
+        if (!is_from_new()) return std::free(records_);
+#endif
+        delete[] records_;
     }
 
     Record* records_ = nullptr;
