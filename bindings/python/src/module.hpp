@@ -21,16 +21,23 @@ struct out_of_memory : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+/// Returns a text of Python. Throws UnicodeEncodeError if it has a part of a surrogate pair.
+[[nodiscard]] inline std::string text_of(const nb::str& given) {
+    Py_ssize_t size = 0;
+    const char* const text = PyUnicode_AsUTF8AndSize(given.ptr(), &size);
+    if (text == nullptr) throw nb::python_error{};
+    return {text, static_cast<std::size_t>(size)};
+}
+
 /// Returns an integer of Python that is at least 0. Throws TypeError or ValueError with the value for any other object.
 template <class Number>
 [[nodiscard]] Number natural_of(nb::handle given) {
-    if (!PyIndex_Check(given.ptr()))
-        throw nb::type_error((nb::cast<std::string>(nb::repr(given)) + " is not an integer").c_str());
+    if (!PyIndex_Check(given.ptr())) throw nb::type_error((text_of(nb::repr(given)) + " is not an integer").c_str());
     const nb::object number = nb::steal(PyNumber_Index(given.ptr()));
     if (!number.is_valid()) throw nb::python_error{};
     Number value{};
     if (nb::try_cast<Number>(number, value, false) && value >= Number{}) return value;
-    throw std::invalid_argument{nb::cast<std::string>(nb::str(number)) + " is not from 0 to 2**" +
+    throw std::invalid_argument{text_of(nb::str(number)) + " is not from 0 to 2**" +
                                 std::to_string(std::numeric_limits<Number>::digits) + " - 1"};
 }
 

@@ -10,7 +10,6 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -28,7 +27,7 @@ namespace {
 constexpr std::size_t most_align = 4096, least_size = 64;
 
 /// Memory for tensors. Each tensor is a block of the arena.
-struct memory : std::enable_shared_from_this<memory> {
+struct memory {
     using arena = allot::arena<allot::host::heap, allot::best_fit<>>;
     using allocator = allot::synchronized<allot::counted<arena>, std::mutex>;
     using policies = allot::storage_policies<allot::own_blocks, allot::references::atomic>;
@@ -52,6 +51,18 @@ private:
 
 public:
     storage_type storage;
+};
+
+/// The arena of Python. Its tensors keep the memory.
+struct tensor_arena {
+    explicit tensor_arena(natural<std::size_t> size) {
+        if (size < least_size || size > std::numeric_limits<std::size_t>::max() / 2)
+            throw std::invalid_argument{"the size must be from 64 to 2**63 - 1"};
+        in = std::make_shared<memory>(size);
+        if (in->size() < size) throw out_of_memory{"the system has no memory of this size"};
+    }
+
+    std::shared_ptr<memory> in;
 };
 
 /// A tensor and the memory that it is in.
@@ -93,9 +104,21 @@ nb::object capsule_of(const tensor& of, allot::tensor_result<std::unique_ptr<Man
     return nb::steal(capsule);
 }
 
-nb::object to_dlpack(const tensor& of, nb::handle stream, std::optional<std::pair<int, int>> version,
-                     std::optional<std::pair<int, int>> device, std::optional<bool> copy) {
+/// Returns two integers, or nothing for None. The tuple keeps both while their conversion may change a list.
+std::optional<std::pair<int, int>> pair_of(nb::handle given, const char* name) {
+    if (given.is_none()) return std::nullopt;
+    nb::tuple both;
+    if (PySequence_Check(given.ptr()) && nb::len(given) == 2) both = nb::tuple(given);
+    if (both.size() != 2)
+        throw nb::type_error((name + (": " + text_of(nb::repr(given))) + " is not a pair of integers").c_str());
+    const int first = natural_of<int>(both[0]), second = natural_of<int>(both[1]);
+    return std::pair{first, second};
+}
+
+nb::object to_dlpack(const tensor& of, nb::handle stream, nb::handle max_version, nb::handle dl_device,
+                     std::optional<bool> copy) {
     if (!stream.is_none()) throw nb::buffer_error("host memory has no streams: stream must be None");
+    const auto version = pair_of(max_version, "max_version"), device = pair_of(dl_device, "dl_device");
     if (device && *device != std::pair{static_cast<int>(allot::host::heap::dl_device), 0})
         throw nb::buffer_error("the tensor is in host memory, and it is not copied to another device");
     if (copy && *copy) throw nb::buffer_error("the tensor is shared and not copied: copy must not be True");
@@ -105,11 +128,10 @@ nb::object to_dlpack(const tensor& of, nb::handle stream, std::optional<std::pai
 
 /// Returns the name of a dtype: a text, or a dtype of NumPy or PyTorch.
 std::string name_of_dtype(nb::handle given) {
-    nb::object name = nb::borrow(given);
-    if (nb::isinstance<nb::str>(given)) return nb::cast<std::string>(given);
+    if (nb::isinstance<nb::str>(given)) return text_of(nb::borrow<nb::str>(given));
     for (const char* member : {"name", "__name__"})
-        if (nb::hasattr(given, member)) return nb::cast<std::string>(nb::str(given.attr(member)));
-    std::string text = nb::cast<std::string>(nb::str(given));
+        if (nb::hasattr(given, member)) return text_of(nb::str(given.attr(member)));
+    const std::string text = text_of(nb::str(given));
     return text.substr(text.rfind('.') + 1);  // torch.float32
 }
 
@@ -118,7 +140,10 @@ std::vector<std::int64_t> shape_of(nb::handle given) {
     if (nb::isinstance<nb::str>(given) || nb::isinstance<nb::bytes>(given) || !PySequence_Check(given.ptr()))
         return {natural_of<std::int64_t>(given)};
     std::vector<std::int64_t> extents;
-    for (const nb::handle each : given) extents.push_back(natural_of<std::int64_t>(each));
+    for (const nb::handle each : given) {
+        if (extents.size() > allot::max_rank) break;  // too many already, and a sequence may have no end
+        extents.push_back(natural_of<std::int64_t>(each));
+    }
     return extents;
 }
 
@@ -138,15 +163,16 @@ bool is_usual(allot::dtype type) {
     }
 }
 
-tensor make(const std::shared_ptr<memory>& in, nb::handle shape, nb::handle dtype, natural<std::size_t> alignment) {
+tensor make(const tensor_arena& of, nb::handle shape, nb::handle dtype, natural<std::size_t> alignment) {
     const std::vector<std::int64_t> extents = shape_of(shape);
     const std::string name = name_of_dtype(dtype);
     const auto type = allot::dtype_named(name);
     if (!type || !is_usual(*type)) throw std::invalid_argument{"unknown dtype " + name};
     if (!allot::is_alignment(alignment.value) || alignment > most_align)
         throw std::invalid_argument{"alignment: " + std::to_string(alignment) + " is not a power of two up to 4096"};
-    auto made = allot::alloc_tensor(in->storage, allot::anywhere, allot::shape{std::span{extents}}, *type, alignment);
-    if (made) return {in, *std::move(made)};
+    auto made =
+        allot::alloc_tensor(of.in->storage, allot::anywhere, allot::shape{std::span{extents}}, *type, alignment);
+    if (made) return {of.in, *std::move(made)};
     const auto reason = made.error().reason;
     if (reason == allot::tensor_refusal::no_memory || reason == allot::tensor_refusal::no_host_memory)
         throw out_of_memory{made.error().what()};
@@ -184,10 +210,10 @@ The bytes become free when this object and all arrays that share them are gone.)
             "address", [](const tensor& of) { return reinterpret_cast<std::uintptr_t>(of.held.data()); },
             "The address of the first element.")
         .def("__repr__", [](const tensor& of) {
-            return "<Tensor of shape " + nb::cast<std::string>(nb::repr(nb::tuple(nb::cast(extents_of(of))))) + ": " +
+            return "<Tensor of shape " + text_of(nb::repr(nb::tuple(nb::cast(extents_of(of))))) + ": " +
                    std::to_string(of.held.size_bytes()) + " bytes>";
         });
-    nb::class_<memory>(m, "Arena", R"(Host memory for tensors, which is acquired once.
+    nb::class_<tensor_arena>(m, "Arena", R"(Host memory for tensors, which is acquired once.
 
 >>> import numpy
 >>> from allot import Arena
@@ -200,31 +226,30 @@ The bytes become free when this object and all arrays that share them are gone.)
 >>> arena.used
 0
 )")
-        .def(nb::new_([](natural<std::size_t> size) {
-                 if (size < least_size || size > std::numeric_limits<std::size_t>::max() / 2)
-                     throw std::invalid_argument{"the size must be from 64 to 2**63 - 1"};
-                 auto made = std::make_shared<memory>(size);
-                 if (made->size() < size) throw out_of_memory{"the system has no memory of this size"};
-                 return made;
-             }),
-             nb::arg("size"), "Acquires the memory.")
+        .def(nb::init<natural<std::size_t>>(), nb::arg("size"), "Acquires the memory.")
         .def("empty", &make, nb::arg("shape"), nb::arg("dtype") = "float32", nb::arg("alignment") = 64,
              nb::sig("def empty(self, shape: int | Sequence[int], dtype: object = 'float32', alignment: int = 64) -> "
                      "Tensor"),
              R"(Returns a tensor whose elements have no values yet.
 
 `dtype` is a name such as 'bfloat16' or 'int4', or a dtype of NumPy or PyTorch. Raises OutOfMemory if no hole fits.)")
-        .def("snapshot", &memory::snapshot, "Returns the state of the arena, which a notebook draws.")
-        .def_prop_ro("size", &memory::size, "The number of bytes of the arena, with its records.")
+        .def(
+            "snapshot", [](const tensor_arena& of) { return of.in->snapshot(); },
+            "Returns the state of the arena, which a notebook draws.")
         .def_prop_ro(
-            "used", [](memory& of) { return of.statistics().used; }, "The bytes of all tensors.")
+            "size", [](const tensor_arena& of) { return of.in->size(); },
+            "The number of bytes of the arena, with its records.")
         .def_prop_ro(
-            "peak", [](memory& of) { return of.statistics().peak; }, "The highest value of used so far.")
+            "used", [](const tensor_arena& of) { return of.in->statistics().used; }, "The bytes of all tensors.")
         .def_prop_ro(
-            "largest_hole", [](memory& of) { return of.statistics().largest_hole; }, "The size of the largest hole.")
-        .def("__repr__", [](memory& of) {
-            const allot::allocator_statistics now = of.statistics();
-            return "<Arena of " + std::to_string(of.size()) + " bytes: " + std::to_string(now.used) +
+            "peak", [](const tensor_arena& of) { return of.in->statistics().peak; },
+            "The highest value of used so far.")
+        .def_prop_ro(
+            "largest_hole", [](const tensor_arena& of) { return of.in->statistics().largest_hole; },
+            "The size of the largest hole.")
+        .def("__repr__", [](const tensor_arena& of) {
+            const allot::allocator_statistics now = of.in->statistics();
+            return "<Arena of " + std::to_string(of.in->size()) + " bytes: " + std::to_string(now.used) +
                    " used, largest hole " + std::to_string(now.largest_hole) + ">";
         });
 }

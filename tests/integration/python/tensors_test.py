@@ -1,6 +1,9 @@
 """Tests of allot.Arena and of tensors that NumPy shares."""
 
+import copy
+import enum
 import gc
+import pickle
 import threading
 
 import numpy
@@ -80,6 +83,119 @@ def test_requests_of_consumers():
     for wrong in ({"stream": 1}, {"dl_device": (2, 0)}, {"copy": True}):
         with pytest.raises(BufferError):
             tensor.__dlpack__(**wrong)
+
+
+@pytest.mark.parametrize("name", ["max_version", "dl_device"])
+def test_pairs_that_change_their_list(name):
+    class One:
+        def __index__(self):
+            pair.clear()
+            return 1
+
+    class Zero:
+        def __index__(self):
+            return 0
+
+    tensor = allot.Arena(1 << 16).empty(10)
+    pair = [One(), Zero()]
+    assert "dltensor" in repr(tensor.__dlpack__(**{name: pair})) and pair == []
+
+
+def test_forms_of_pairs():
+    class Device(enum.IntEnum):
+        CPU = 1
+
+    tensor = allot.Arena(1 << 16).empty(10)
+    for device in ((Device.CPU, 0), [1, 0], numpy.array([1, 0]), (numpy.int32(1), False)):
+        assert "versioned" in repr(tensor.__dlpack__(max_version=device, dl_device=device))
+
+
+@pytest.mark.parametrize("name", ["max_version", "dl_device"])
+@pytest.mark.parametrize("pair, error, reason", [
+    ((1,), TypeError, r"{name}: \(1,\) is not a pair of integers"),
+    ((1, 0, 0), TypeError, r"{name}: \(1, 0, 0\) is not a pair of integers"),
+    (1, TypeError, "{name}: 1 is not a pair of integers"),
+    ({1, 0}, TypeError, r"{name}: \{{0, 1\}} is not a pair of integers"),
+    ("10", TypeError, "'1' is not an integer"),
+    ((1, 0.0), TypeError, "0.0 is not an integer"),
+    ((1, -1), ValueError, r"-1 is not from 0 to 2\*\*31 - 1"),
+    ((2**31, 0), ValueError, r"2147483648 is not from 0 to 2\*\*31 - 1"),
+])
+def test_a_wrong_pair_is_refused(name, pair, error, reason):
+    tensor = allot.Arena(1 << 16).empty(10)
+    with pytest.raises(error, match=f"^{reason.format(name=name)}$"):
+        tensor.__dlpack__(**{name: pair})
+
+
+def test_exceptions_of_pairs_are_raised():
+    class Wrong:
+        def __index__(self):
+            raise KeyError("wrong")
+
+    tensor = allot.Arena(1 << 16).empty(10)
+    with pytest.raises(KeyError, match="wrong"):
+        tensor.__dlpack__(max_version=(1, Wrong()))
+
+
+def test_an_arena_is_made_by_its_constructor_only():
+    for make in (object.__new__, allot.Arena.__new__):
+        try:
+            arena = make(allot.Arena)
+        except TypeError:
+            continue
+        with pytest.warns(RuntimeWarning, match="uninitialized"), pytest.raises(TypeError):
+            arena.empty(1)
+    arena = allot.Arena(1 << 16)
+    kept = arena.empty(10)
+    with pytest.warns(RuntimeWarning, match="already-initialized"), pytest.raises(TypeError):
+        arena.__init__(1 << 10)
+    assert arena.used == kept.nbytes
+
+
+def test_arenas_and_tensors_are_not_copied():
+    arena = allot.Arena(1 << 16)
+    for each in (arena, arena.empty(10)):
+        for make in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="pickle"):
+                make(each)
+
+
+def test_subclasses_of_an_arena():
+    class Named(allot.Arena):
+        def __init__(self, name, size):
+            super().__init__(size)
+            self.name = name
+            self.tensor = self.empty(10)
+            self.cycle = self
+
+    arena = Named("a", size=1 << 16)
+    assert arena.name == "a" and arena.used == 40 and "40 used" in repr(arena)
+    array = numpy.from_dlpack(arena.tensor)
+    del arena
+    gc.collect()
+    array[:] = range(10)
+    assert array.sum() == 45
+
+
+def test_a_shape_without_an_end():
+    class Endless:
+        def __getitem__(self, at):
+            assert at < 100
+            return 1
+
+    with pytest.raises(ValueError):
+        allot.Arena(1 << 16).empty(Endless())
+
+
+def test_texts_with_surrogates_are_refused():
+    class Shown:
+        def __repr__(self):
+            return "\udc80"
+
+    arena = allot.Arena(1 << 16)
+    for wrong in (lambda: arena.empty(1, "\udc80"), lambda: arena.empty(Shown())):
+        with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
+            wrong()
 
 
 @pytest.mark.parametrize("shape, error, reason", [
