@@ -4,7 +4,7 @@
 
 #include <allot/version.hpp>
 
-NB_MODULE(_allot, m) {
+NB_MODULE(allot_parts, m) {
     using namespace allot_python;
     m.doc() = "The parts of allot that are written in C++. Use the package allot.";
     const std::string version = std::to_string(ALLOT_VERSION_MAJOR) + "." + std::to_string(ALLOT_VERSION_MINOR) + "." +
@@ -17,4 +17,12 @@ NB_MODULE(_allot, m) {
     bind_pages(m);
     bind_planner(m);
     bind_tensors(m);
+}
+
+/// Python calls it for each interpreter. A second one would replace the state of nanobind, which also waits forever for
+/// the lock of a subinterpreter.
+extern "C" NB_EXPORT PyObject* PyInit__allot() {
+    if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return PyInit_allot_parts();
+    PyErr_SetString(PyExc_ImportError, "allot does not support subinterpreters");
+    return nullptr;
 }

@@ -80,3 +80,24 @@ def test_numpy_is_optional():
                "import allot\nassert allot.plan([(4, 0, 1)]).peak == 4\nassert allot.OffsetAllocator(9).allocate(4) == 0")
     subprocess.run([sys.executable, "-c", program], check=True)
     assert importlib.util.find_spec("numpy")
+
+
+def test_a_subinterpreter_is_refused():
+    try:
+        import _interpreters as interpreters  # Python 3.13 and newer
+    except ImportError:
+        import _xxsubinterpreters as interpreters
+    other = interpreters.create()
+    try:
+        failed = interpreters.run_string(other, """if True:
+            try:
+                import allot
+            except ImportError as error:
+                assert "not support" in str(error) and "subinterpreters" in str(error), error
+            else:
+                raise AssertionError("it was imported")
+        """)
+        assert failed is None
+    finally:
+        interpreters.destroy(other)
+    assert allot.plan([(4, 0, 2)]).peak == 4
