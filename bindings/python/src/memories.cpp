@@ -167,6 +167,8 @@ using row_part = std::tuple<std::size_t, std::uint64_t, std::uint64_t, allot::me
 
 /// Returns the parts in the order of buffers. `rows` has the number of rows of each buffer, or is empty.
 std::vector<row_part> parts_of(const allot::rows_plan& plan, const std::vector<std::uint64_t>& rows) {
+    if (!rows.empty() && rows.size() != plan.places.size())
+        throw std::invalid_argument{"the plan has another number of buffers than rows"};
     std::vector<row_part> parts;
     std::size_t next = 0;
     for (std::size_t i = 0; i != plan.places.size(); ++i) {

@@ -66,6 +66,7 @@ bool watcher::watch(std::uint64_t reached, std::uint64_t bound) noexcept {
     if (time < next_) return false;
     next_ = time + std::chrono::milliseconds{50};
     const nb::gil_scoped_acquire lock;
+    if (!lock) return is_done_ = true;  // the interpreter ends
     is_done_ = !kept_.guard([&] {
         if (PyErr_CheckSignals() != 0) throw nb::python_error{};
         if (called_ && called_(reached, bound)) is_done_ = true;

@@ -408,3 +408,10 @@ def test_progress_ends_an_update():
     changed = [(row[0] + i % 5, *row[1:]) for i, row in enumerate(rows)]
     made = allot.replan(changed, before, at_most=50, effort=2**60, progress=lambda *_: True)
     assert allot.validate(changed, made.offsets) is None and made.moved <= 50
+
+
+def test_parts_with_the_rows_of_other_buffers():
+    made = allot.plan_rows([(640, 0, 4), (768, 1, 2)], [10, 12], memories=[allot.Memory(1024), allot.Memory(cost=1)])
+    for rows in ([10], [10, 12, 4]):
+        with pytest.raises(ValueError, match="^the plan has another number of buffers than rows$"):
+            allot.RowsPlan(made._made, rows).parts
