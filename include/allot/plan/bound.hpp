@@ -56,12 +56,14 @@ namespace detail {
 template <class = void>
 class bound_finder {
 public:
-    constexpr bound_finder(const plan_problem& problem, const plan_sizes& sizes, plan_workspace workspace) noexcept
+    constexpr bound_finder(const plan_problem& problem, const plan_sizes& sizes, plan_workspace workspace,
+                           std::uint64_t comparisons) noexcept
         : problem_{&problem},
           sizes_{&sizes},
           buffers_{problem.buffers.data()},
           count_{problem.buffers.size()},
           lifetimes_{count_ + problem.revivals.size()},
+          comparisons_{comparisons},
           workspace_{workspace},
           live_{workspace_.cut_u32(count_)},
           sweep_{problem, workspace_.cut_u32(lifetimes_), workspace_.cut_u32(lifetimes_),
@@ -160,7 +162,7 @@ private:
     constexpr void raise_to_cliques() noexcept {
         if (!is_rounded_ || !clique_search<>::may_find(*problem_)) return;
         clique_search<> cliques{*problem_, *sizes_, each_aligned_, workspace_};
-        const std::uint64_t heaviest = cliques.heaviest(rounded_.highest);
+        const std::uint64_t heaviest = cliques.heaviest(rounded_.highest, comparisons_);
         bound_.bytes = larger(bound_.bytes, heaviest - smaller(rounded_.padding, heaviest));
         if (rounded_.padding == 0) most_ = larger(most_, heaviest);
     }
@@ -189,6 +191,7 @@ private:
     const plan_sizes* sizes_;
     const plan_buffer* buffers_;
     std::size_t count_, lifetimes_;
+    std::uint64_t comparisons_;  // of `clique`, if more than its default number
     plan_workspace workspace_;
     std::uint32_t* live_;  // by buffer: number of live lifetimes; then the live buffers
     lifetime_sweep sweep_;
@@ -202,17 +205,19 @@ private:
 }  // namespace detail
 
 /// Returns the lower bound. Fails if `check_problem` does, if `together` is not merged, if the workspace is too small,
-/// if two lifetimes of one buffer overlap, or if the live bytes at a step exceed 64 bits.
+/// if two lifetimes of one buffer overlap, or if the live bytes at a step exceed 64 bits. `comparisons` raises the limit
+/// of the search for sets of buffers that pairwise share no byte.
 // A template, so that only programs that use it compile it.
 template <class = void>
 [[nodiscard]] constexpr result<plan_bound, plan_error> bound_of(const plan_problem& problem, plan_workspace workspace,
-                                                                const detail::plan_sizes& sizes = {}) noexcept {
+                                                                const detail::plan_sizes& sizes = {},
+                                                                std::uint64_t comparisons = 0) noexcept {
     using answer = result<plan_bound, plan_error>;
     if (const plan_error error = check_problem(problem); error.reason != plan_refusal::none)
         return answer::failure(error);
     if (!problem.together.empty()) return answer::failure({plan_refusal::together_not_merged, 0});
     if (!workspace.holds(bound_space(problem))) return answer::failure({plan_refusal::workspace_too_small, 0});
-    detail::bound_finder<> finder{problem, sizes, workspace};
+    detail::bound_finder<> finder{problem, sizes, workspace, comparisons};
     if (const plan_error error = finder.run(); error.reason != plan_refusal::none) return answer::failure(error);
     return finder.bound();
 }

@@ -141,6 +141,28 @@ TEST_CASE("plan: raises a very low bound in few steps") {
     }
 }
 
+TEST_CASE("plan: proves the lowest plan of stages whose largest buffers are not in the heaviest set") {
+    // Buffers of different stages are apart. In each stage, two buffers of 7 bytes live at the same time, and one of 8
+    // bytes lives before them. All stages together need twice 7 bytes for each.
+    constexpr std::size_t stages = 8;
+    std::vector<plan_buffer> buffers;
+    std::vector<allot::plan_pair> apart;
+    for (std::size_t stage = 0; stage != stages; ++stage) {
+        const auto begin = static_cast<std::int64_t>(2 * stage);
+        buffers.push_back({.size = 8, .live = {begin, begin + 1}});
+        for (int i = 0; i != 2; ++i) buffers.push_back({.size = 7, .live = {begin + 1, begin + 2}});
+        for (std::size_t i = 3 * stage; i != buffers.size(); ++i)
+            for (std::size_t j = 0; j != 3 * stage; ++j) apart.push_back({i, j});
+    }
+    const allot::plan_problem problem{.buffers = buffers, .apart = apart};
+    const auto made = allot::plan(problem);
+    REQUIRE(made);
+    CHECK(is_valid(problem, *made));
+    CHECK(made->peak == 14 * stages);
+    CHECK(made->bound == 14 * stages);
+    CHECK(made->status == plan_status::optimal);
+}
+
 TEST_CASE("plan: random problems with all constraints") {
     std::mt19937 random{3};
     int planned = 0;

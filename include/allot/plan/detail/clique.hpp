@@ -10,8 +10,9 @@
 // It branches on every buffer that shares no byte with those taken, largest first, and prunes a branch if its sum
 // cannot exceed the best so far. A start buffer is excluded from later starts.
 //
-// Complexity: at most max(64 n, min(2 n², 131072)) comparisons of two lifetimes or of a pair. Memory: `space`,
-// 76 bytes a buffer, 4 a lifetime and 8 a pair; 0 without pairs and revivals. Thread safety: none.
+// Complexity: at most max(64 n, min(2 n², 131072)) comparisons of two lifetimes or of a pair, or a given number if that
+// is larger. Memory: `space`, 76 bytes a buffer, 4 a lifetime and 8 a pair; 0 without pairs and revivals. Thread safety:
+// none.
 #pragma once
 
 #include <allot/plan/detail/sizes.hpp>
@@ -83,10 +84,10 @@ public:
             fits_ = fits_ && checked_align_up(weight_[i], align, weight_[i]) && checked_add(all, weight_[i], all);
     }
 
-    /// Returns the largest sum of sizes found, at least `best`.
-    [[nodiscard]] constexpr std::uint64_t heaviest(std::uint64_t best) noexcept {
+    /// Returns the largest sum of sizes found, at least `best`, after at most `comparisons` or the default number.
+    [[nodiscard]] constexpr std::uint64_t heaviest(std::uint64_t best, std::uint64_t comparisons) noexcept {
         constexpr std::uint64_t each = 64, all = 131072;
-        left_ = count_ * larger(each, smaller<std::uint64_t>(2 * count_, all / (count_ + 1)));
+        left_ = larger(comparisons, count_ * larger(each, smaller<std::uint64_t>(2 * count_, all / (count_ + 1))));
         for (std::uint32_t seed = 0; fits_ && seed != count_ && left_ != 0; ++seed) {
             if (weight_[seed] == 0 || (lives(seed) == 1 && partners(seed) == 0)) continue;
             std::uint32_t depth = 0, top = 0;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // peak_planner: searches the lowest plan for one memory, or a plan that fits its capacity.
 //
-//     bound ──► greedy ──► greedy ──► search ──► greedy ──► search ──► …      patience grows fourfold each round
-//               one plan   a few                 └──────── until the goal is reached or the effort is spent
+//     bound ──► greedy ──► greedy ──► bound ──► search ──► greedy ──► search ──► …   patience grows fourfold each round
+//               one plan   a few      cliques              └─────── until the goal is reached or the effort is spent
 //
 // The first greedy plan gives the callback a plan to report. Large problems use the greedy algorithm alone.
+// The second bound is only for problems with pairs or revivals. It searches cliques with as many comparisons as `effort`
+// allows placements, which take far more time, and at most a million.
 //
 // Complexity: the first greedy plan, plus the work that `effort` allows. Memory: that of `greedy_plan` and
 // `packing_search`, one after the other, and two offsets a buffer. Thread safety: not synchronized.
@@ -55,6 +57,7 @@ public:
         if (const plan_error error = try_greedy(0); error.reason != plan_refusal::none) return error;
         const std::uint64_t few = smaller<std::uint64_t>(options_.effort, 16 * lowest_.size());
         if (may_go_on() && !stop()) static_cast<void>(try_greedy(is_searched ? few : options_.effort));
+        if (may_go_on()) raise_to_cliques();
         for (std::uint64_t patience = options_.effort / 16 + 1; is_searched && may_go_on(); patience *= 4) {
             try_search(patience);
             if (may_go_on()) static_cast<void>(try_greedy(smaller(patience, options_.effort - spent_)));
@@ -86,6 +89,13 @@ private:
         made_.peak = height;
     }
 
+    /// Raises the bound by a longer search for buffers that pairwise share no byte.
+    constexpr void raise_to_cliques() noexcept {
+        constexpr std::uint64_t most = 1'000'000;  // about ten milliseconds, in which the callback is not called
+        if (!clique_search<>::may_find(*problem_)) return;
+        if (const auto found = bound_of(*problem_, workspace_, *sizes_, smaller(options_.effort, most)))
+            made_.bound = larger(made_.bound, found->bytes);
+    }
     constexpr plan_error try_greedy(std::uint64_t placements) noexcept {
         plan_bound enough = *bound_;
         enough.bytes = goal();
