@@ -76,6 +76,7 @@ class Search:
     each one is directly above a placed one, a fixed one or reserved bytes."""
 
     LIMIT = 600_000  # computed offsets and compared groups
+    CLIQUES = 20_000  # sets of groups that are tried
 
     def __init__(self, certificate, m, height):
         self.height, self.left = height, self.LIMIT
@@ -117,13 +118,29 @@ class Search:
         joined.update(itertools.permutations(clique, 2))
         self.cliques.append({g: min([self.above[x, g] for x in clique if x != g], default=self.size[g]) for g in clique})
 
+    def has_high_clique(self):
+        """Returns whether some groups that share no byte are found to need more bytes than the height."""
+        bytes_of = {g: min([self.above[x, g] for x in self.by_size if self.above[x, g]], default=self.size[g])
+                    for g in self.by_size}
+        sets = [(0, self.by_size)]
+        for _ in range(self.CLIQUES):
+            if not sets:
+                return False
+            needed, others = sets.pop()
+            if needed > self.height:
+                return True
+            if needed + sum(bytes_of[g] for g in others) > self.height:
+                g, *others = others
+                sets += [(needed, others), (needed + bytes_of[g], [x for x in others if self.above[x, g]])]
+        return False
+
     def spend(self, count):
         self.left -= count
         if self.left < 0:
             raise TooLong
 
     def finds_plan(self):
-        if self.has_contradiction:
+        if self.has_contradiction or self.has_high_clique():
             return False
         if len(dict(self.fixed)) != len(set(self.fixed)) or not all(self.fits(g, offset) for g, offset in self.fixed):
             return False

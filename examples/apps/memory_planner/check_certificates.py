@@ -271,6 +271,22 @@ class Certificates(unittest.TestCase):
         with self.assertRaisesRegex(check_certificate.Wrong, "infeasible: another plan needs fewer bytes"):
             check_certificate.Certificate(data).check()
 
+    def test_a_clique_of_several_steps(self):
+        # Buffers of different stages are apart. Two buffers of a stage live at the same time, and a larger one before them.
+        stages = 8
+        buffers = [{"name": f"b{i}", "size": 7 if i % 3 else 8, "align": 1, "memory": 0,
+                    "lives": [[2 * (i // 3) + (i % 3 != 0), 2 * (i // 3) + (i % 3 != 0) + 1]],
+                    "offset": 14 * (i // 3) + (7 if i % 3 == 2 else 0)} for i in range(3 * stages)]
+        data = {"certificate": 1, "status": "optimal", "fixed": [], "together": [], "buffers": buffers,
+                "apart": [(i, j) for i in range(3 * stages) for j in range(i) if i // 3 != j // 3],
+                "memories": [{"name": "m", "capacity": None, "peak": 14 * stages, "bound": 14 * stages, "reserved": [],
+                              "section": {"step": 1, "buffers": [1, 2]}}]}
+        self.assertEqual(check_certificate.Certificate(data).check()[0][-1], "optimal: proved by a search")
+        for pair in ((3, 0), (4, 1)):  # the larger buffers are not in the heaviest clique
+            less = {**data, "apart": [each for each in data["apart"] if each != pair]}
+            certificate = check_certificate.Certificate(less)
+            self.assertEqual(check_certificate.Search(certificate, 0, 14 * stages - 1).has_high_clique(), pair == (3, 0))
+
     def test_plans_without_certificates(self):
         for options in (["--pages", "4"], ["--memory", "a:5", "--memory", "b:99"]):
             done = subprocess.run([PROGRAM, *options, "--certificate", self.folder / "none", HERE / "five.csv"],
