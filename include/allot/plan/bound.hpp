@@ -205,8 +205,8 @@ private:
 }  // namespace detail
 
 /// Returns the lower bound. Fails if `check_problem` does, if `together` is not merged, if the workspace is too small,
-/// if two lifetimes of one buffer overlap, or if the live bytes at a step exceed 64 bits. `comparisons` raises the limit
-/// of the search for sets of buffers that pairwise share no byte.
+/// if two lifetimes of one buffer overlap, or if the live bytes at a step exceed 64 bits. `comparisons` raises the
+/// limit of the search for sets of buffers that pairwise share no byte.
 // A template, so that only programs that use it compile it.
 template <class = void>
 [[nodiscard]] constexpr result<plan_bound, plan_error> bound_of(const plan_problem& problem, plan_workspace workspace,

@@ -11,8 +11,8 @@
 // cannot exceed the best so far. A start buffer is excluded from later starts.
 //
 // Complexity: at most max(64 n, min(2 n², 131072)) comparisons of two lifetimes or of a pair, or a given number if that
-// is larger. Memory: `space`, 76 bytes a buffer, 4 a lifetime and 8 a pair; 0 without pairs and revivals. Thread safety:
-// none.
+// is larger. Memory: `space`, 76 bytes a buffer, 4 a lifetime and 8 a pair; 0 without pairs and revivals.
+// Thread safety: none.
 #pragma once
 
 #include <allot/plan/detail/sizes.hpp>

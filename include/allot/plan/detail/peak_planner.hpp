@@ -5,8 +5,8 @@
 //               one plan   a few      cliques              └─────── until the goal is reached or the effort is spent
 //
 // The first greedy plan gives the callback a plan to report. Large problems use the greedy algorithm alone.
-// The second bound is only for problems with pairs or revivals. It searches cliques with as many comparisons as `effort`
-// allows placements, which take far more time, and at most a million.
+// The second bound is only for problems with pairs or revivals. It searches cliques, with one comparison for each
+// placement that `effort` allows, and at most a million. A placement takes far more time.
 //
 // Complexity: the first greedy plan, plus the work that `effort` allows. Memory: that of `greedy_plan` and
 // `packing_search`, one after the other, and two offsets a buffer. Thread safety: not synchronized.
