@@ -250,7 +250,8 @@ public:
                       "rollback, or free blocks one by one");
     }
     /// Frees every block that was allocated since the mark. Precondition: the mark is from this arena, and neither
-    /// `reset` nor `rollback` to an earlier mark was called since.
+    /// `reset` nor `rollback` to an earlier mark was called since. Over a stack or a ring, no block that is older than
+    /// the mark was freed since.
     template <class Mark>
     void rollback(detail::arena_mark<Mark> mark) noexcept
         requires markable<strategy_type>
