@@ -44,9 +44,9 @@ inline namespace v1 {
 struct address_cache_options {
     /// The largest capacity of a kept block in bytes.
     std::size_t largest = 1032;
-    /// The largest number of bytes that each list keeps.
+    /// The largest number of bytes that each list keeps. A list of larger blocks keeps two.
     std::size_t bytes = std::size_t{1} << 14U;
-    /// The largest number of blocks that a list keeps.
+    /// The largest number of blocks that a list keeps, at least 1.
     std::size_t blocks = 256;
     /// The largest capacity of a medium block in bytes. Medium blocks are larger than `largest`, and wait in lists of
     /// several capacities. 0: no medium blocks are kept.
@@ -80,6 +80,7 @@ class address_cache {
     static constexpr std::size_t word = sizeof(void*), granule = 2 * word, smallest = 3 * word;
     static constexpr std::size_t record = Options.slabs ? 0 : word;
     static_assert(Options.largest >= smallest, "allot: address_cache_options::largest is at least three words");
+    static_assert(Options.blocks > 0, "allot: address_cache_options::blocks is at least 1");
 
 public:
     /// The largest capacity of a kept block in bytes.
