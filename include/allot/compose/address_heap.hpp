@@ -140,7 +140,8 @@ public:
     void deallocate(Cache& cache, void* address) noexcept {
         if (address == nullptr) return;
         const std::size_t room = capacity(address), list = Cache::list_of(room);
-        if (cache.medium_.accepts(room)) return keep_medium(cache, address, room);
+        // A cache with larger lists can have allocated a block of this size in a slab.
+        if (cache.medium_.accepts(room) && !is_in_slab(address)) return keep_medium(cache, address, room);
         // Beside slabs, few small blocks have records. These are compared, because a foreign record can state a small
         // size.
         if (Options.checks && source::has_slabs && !is_in_slab(address)) return deallocate(address);

@@ -737,6 +737,24 @@ TEST_CASE("address_heap: with medium blocks in caches, random calls keep the byt
     play_with(checked, with_slabs);
 }
 
+TEST_CASE("address_heap: a cache of medium blocks gives the blocks of slabs back to them") {
+    static constinit heap_with_slabs heap{};
+    cache_with_slabs cache;
+    allot::address_cache<allot::address_cache_options{
+        .largest = 512, .medium = 6000, .medium_bytes = 20'000, .checks = true, .slabs = true}>
+        of_medium;
+    std::vector<void*> blocks;
+    for (int i = 0; i != 200; ++i) blocks.push_back(heap.allocate(cache, {.size = 800}));
+    CHECK(heap.capacity(blocks[0]) == 800);
+    for (void* const each : blocks) heap.deallocate(of_medium, each);
+    CHECK(of_medium.kept() == 0);
+    heap.flush(cache);
+    const auto now = heap.statistics();
+    CHECK(now.free == now.held);
+    play(heap, of_medium, 3, 3000);
+    heap.flush(of_medium);
+}
+
 TEST_CASE("address_heap: a cache keeps medium blocks, takes them again, and frees them to make room") {
     heap_with_slabs heap{};
     medium_cache_with_slabs cache;
