@@ -173,6 +173,15 @@ class OnnxToNetwork(unittest.TestCase):
             self.assertEqual((status, text, errors.count("\n")), (1, "", 1), errors)
             self.assertRegex(errors, "damaged.onnx: (this is not an ONNX file|the model is damaged: .+)")
 
+    def test_a_text_that_is_not_utf8_is_refused_with_its_place(self):
+        good = model([node("Abs", ["xx"], ["yy"], name="nn")], [value("xx", 2)], [value("yy", 2)])
+        for name, place in ((b"nn", "graph.node[0].name"), (b"xx", "graph.node[0].input[0]"), (b"yy", "graph.node[0].output[0]")):
+            path = self.directory / "text.onnx"
+            path.write_bytes(good.SerializeToString().replace(name, b"\xff\xff"))
+            status, text, errors = self.run_main(str(path))
+            self.assertEqual((status, text), (1, ""))
+            self.assertEqual(errors, f"onnx_to_network.py: {path}: the model is damaged: the text {place} is not UTF-8.\n")
+
     def test_a_shape_that_onnx_cannot_infer(self):
         nodes = [node("Reshape", ["x", "s"], ["a"]), node("Relu", ["a"], ["y"])]
         inputs = [value("x", 6), value("s", 2, dtype=onnx.TensorProto.INT64)]

@@ -870,11 +870,27 @@ def damage_is_refused(place=None):
         raise Refused(f"{place} is damaged." if place else f"the model is damaged: {reason}.") from error
 
 
+def check_texts(message, place=""):
+    """Refuses a text of a model that is not UTF-8. Protobuf returns such a text as bytes."""
+    for field, value in message.ListFields():
+        if field.type not in (field.TYPE_STRING, field.TYPE_MESSAGE):
+            continue
+        repeated = field.label == field.LABEL_REPEATED
+        for index, each in enumerate(value if repeated else [value]):
+            inner = f"{place}{field.name}[{index}]" if repeated else f"{place}{field.name}"
+            if field.type == field.TYPE_MESSAGE:
+                check_texts(each, inner + ".")
+            elif isinstance(each, bytes):
+                raise Refused(f"the model is damaged: the text {inner} is not UTF-8.")
+
+
 def load(path):
     """Returns the model of a file. Raises an exception for bytes that are no field of a model."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        return onnx.load(str(path), load_external_data=False)
+        model = onnx.load(str(path), load_external_data=False)
+    check_texts(model)
+    return model
 
 
 def convert(path, dimensions, shapes):
