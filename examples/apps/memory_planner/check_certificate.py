@@ -44,8 +44,9 @@ class Row(NamedTuple):
 
 def read_table(path):
     """Yields the buffers of a table, and the windows of their gaps."""
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        for row in csv.DictReader(file):
+    with open(path, newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
+        # Each byte that is not UTF-8 is a question mark in a certificate.
+        for row in csv.DictReader(re.sub("[\udc80-\udcff]", "?", line) for line in file):
             def value(*names, otherwise=None, row=row):
                 return next((row[name] for name in names if row.get(name)), otherwise)
             after = 0 if "upper" in row else 1  # the last step is included

@@ -459,6 +459,41 @@ class Content(Formats):
         self.assertIn("a snapshot of allot has no lifetimes", self.run_it(self.file("x", b"ALSN1\0"), exits_with=2).stderr)
 
 
+class Names(Formats):
+    """Names that are not UTF-8: each byte that is not part of a character is a question mark in JSON."""
+
+    def made(self, *arguments, status=0):
+        table = self.table(HEAD.encode() + b"\n\xffa,0,3,4\n\xfea,1,4,4\n\xc3\xa4\x7f,0,3,2\n")
+        done = subprocess.run([check.PROGRAM, *arguments, table], capture_output=True, timeout=300)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stdout
+
+    def test_a_certificate(self):
+        path = self.folder / "c.json"
+        self.made("--certificate", str(path))
+        names = [each["name"] for each in json.loads(path.read_text(encoding="utf-8"))["buffers"]]
+        self.assertEqual(names, ["?a", "?a", "ä\x7f"])
+
+    def test_a_certificate_agrees_with_its_table(self):
+        table = self.table(HEAD.encode() + b"\na\xff\xed\xa0\x80,0,3,4\n\xc3\xa4,0,3,2\n")
+        path = str(self.folder / "c.json")
+        self.run_it("--certificate", path, table)
+        done = subprocess.run([HERE / "check_certificate.py", path, table], capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_the_explanation(self):
+        told = json.loads(self.made("--json", "--capacity", "9", status=1).decode("utf-8"))
+        self.assertEqual(told["status"], "infeasible")
+
+    @unittest.skipUnless(WITH_JSON, "built without a JSON library")
+    def test_a_plan_in_json_can_be_read_again(self):
+        path = self.folder / "x.json"
+        self.made("--out", str(path))
+        self.assertEqual([each["id"] for each in json.loads(path.read_text(encoding="utf-8"))["buffers"]],
+                         ["?a", "?a #1", "ä\x7f"])
+        self.assertEqual(json.loads(self.run_it("--json", str(path)).stdout)["peak"], 10)
+
+
 class Json(Formats):
     SAMPLE = HERE / "samples" / "problem.json"
 
@@ -745,6 +780,23 @@ class Queues(Formats):
             self.assertIn("has several queues", self.run_it(*option, self.problem(), exits_with=2).stderr)
 
 
+@unittest.skipUnless(WITH_JSON, "built without a JSON library")
+class Refusals(Formats):
+    PROBLEM = {"memories": [{"name": "fast"}, {"name": "slow"}], "buffers": [{"id": "a", "size": 4, "live": [[0, 1]]}]}
+
+    def test_a_message_is_one_line(self):
+        path = self.file("p.json", json.dumps({**self.PROBLEM, "x\ny": 1}))
+        self.refused(path, 1, '"x y" is unknown')
+
+    def test_no_file_is_left(self):
+        path, names = self.file("p.json", json.dumps(self.PROBLEM)), ("p.svg", "p.html", "c.json", "o.csv")
+        files = [str(self.folder / name) for name in names]
+        options = zip(("--svg", "--html", "--certificate", "--out"), files)
+        done = self.run_it(*itertools.chain(*options), path, exits_with=2)
+        self.assertIn("for which no certificate exists", done.stderr)
+        self.assertEqual([each.name for each in self.folder.iterdir()], ["p.json"])
+
+
 class Graphs(Formats):
     """Two branches, and a concatenation of their results."""
 
@@ -785,6 +837,53 @@ step 6 Flatten 6 -> 7
         places = self.places(self.NETWORK)
         self.assertEqual((places["4"] - places["6"], places["5"] - places["6"], places["7"] - places["6"]), (0, 100, 0))
         self.assertEqual(places["1"], places["2"])
+
+    # The tensors of a group have one offset. With views, each plan needs more bytes than the lowest one without views.
+    HIGHER = {
+        (10, "0 1 2 3 4 5"): """network higher
+tensor 0 2 u8 2 a
+tensor 1 1 u8 1 b
+tensor 2 3 u8 3 c
+tensor 3 2 u8 2 d
+tensor 4 1 u8 1 e
+tensor 5 6 u8 6 f
+input 0
+output 3
+output 4
+output 5
+step 0 Slice 0 -> 1 from 0
+step 1 Concat 1 0 -> 2
+step 2 Relu 0 -> 3
+step 3 Slice 2 -> 4 from 0
+step 4 Conv 1 -> 5
+""",
+        (13, "0 1 2 3 4 5 6"): """network higher
+tensor 0 6 u8 6 a
+tensor 1 3 u8 3 b
+tensor 2 3 u8 3 c
+tensor 3 4 u8 4 d
+tensor 4 3 u8 3 e
+tensor 5 1 u8 1 f
+tensor 6 5 u8 5 g
+input 0
+output 1
+output 6
+step 0 Split 0 -> 1 2
+step 1 Conv 2 -> 3 4
+step 2 Slice 4 -> 5 from 2
+step 3 Concat 3 5 -> 6
+"""}
+
+    def test_views_that_make_each_plan_higher_are_not_used(self):
+        for (peak, ids), text in self.HIGHER.items():
+            path = self.file("higher.network", text)
+            self.assertEqual(self.peaks(text), peak)
+            told, rows = self.plan(path, "--in-place")
+            self.assertEqual((told["peak"], told["status"]), (peak, "optimal"))
+            self.assertEqual(" ".join(row["id"] for row in rows), ids)
+            self.judge(rows, peak)
+            told = self.plan(path, "--in-place", "--capacity", str(peak))[0]  # fits only without views
+            self.assertEqual((told["peak"], told["status"]), (peak, "optimal"))
 
     def test_parts_that_are_not_consecutive_are_copied(self):
         rows = self.NETWORK.replace("1x2x5x5", "5x2x5x1").replace("1x1x5x5", "5x1x5x1")

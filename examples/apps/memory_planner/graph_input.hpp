@@ -126,9 +126,9 @@ struct transformed_network {
     std::optional<std::uint64_t> order_bound{};  // lower bound of all orders
 };
 
-/// Returns the buffers of a network with the order, the repetitions and the sharing that the options select.
-[[nodiscard]] inline input graph_input(const std::string& text, const std::string& path, const options& chosen) {
-    const auto changed = std::make_shared<const transformed_network>(text, path, chosen);
+/// Returns the buffers of a network with the sharing that the options select.
+[[nodiscard]] inline input input_of(const std::shared_ptr<const transformed_network>& changed, const std::string& path,
+                                    const options& chosen) {
     const auto graph = std::make_shared<const network_graph>(changed->net, chosen);
     std::vector<std::uint32_t> order(changed->net.steps.size());
     for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
@@ -160,7 +160,17 @@ struct transformed_network {
                    : std::string{found.what()} + ": " + std::to_string(found.first) + ", " +
                          std::to_string(found.second);
     };
+    if (!made.together.empty()) {
+        options apart = chosen;
+        apart.in_place = false;
+        made.unshared = std::make_shared<input>(input_of(changed, path, apart));
+    }
     return made;
+}
+
+/// Returns the buffers of a network with the order, the repetitions and the sharing that the options select.
+[[nodiscard]] inline input graph_input(const std::string& text, const std::string& path, const options& chosen) {
+    return input_of(std::make_shared<const transformed_network>(text, path, chosen), path, chosen);
 }
 
 }  // namespace planner

@@ -70,9 +70,7 @@ public:
     }
 
 protected:
-    [[noreturn]] void refuse(const std::string& reason) const {
-        throw input_error{path_ + ":" + std::to_string(line_) + ": " + reason};
-    }
+    [[noreturn]] void refuse(const std::string& reason) const { place{path_, line_}.refuse(reason); }
 
     /// Returns an object. Messages name its line from now on.
     const json& at(const json& object, const std::string& what) {

@@ -16,6 +16,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <sstream>
 
 namespace {
 
@@ -71,8 +72,10 @@ that cannot be planned, or a file that cannot be written; 3 if the validator rej
 
 template <class Write>
 void write_file(const std::string& path, Write write) {
+    std::ostringstream text;
+    write(text);  // before the file exists, so that an error leaves no file
     std::ofstream file{path, std::ios::binary};
-    write(file);
+    file << text.view();
     if (!file.flush()) throw std::runtime_error{path + ": cannot be written"};
 }
 
@@ -108,8 +111,9 @@ struct rejected : std::logic_error {
 
 [[nodiscard]] outcome plan_file(const std::string& path, const options& chosen, input& given) {
     watcher watched{given, chosen.budget, is_spread(given)};
-    outcome made =
-        plan_chosen(given, chosen, [&](std::size_t memory, allot::plan_progress now) { return watched(memory, now); });
+    const auto watch = [&](std::size_t memory, allot::plan_progress now) { return watched(memory, now); };
+    outcome made = plan_chosen(given, chosen, watch);
+    keep_lower(given, made, chosen, watch);
     made.seconds = watched.seconds();
     watched.clear();
     if (const std::string mistake = mistake_of(given, chosen, made); !mistake.empty())
@@ -162,6 +166,8 @@ void write_no_room(const no_room& reason, const input& given, bool json) {
     try {
         given = read_file(chosen.file, chosen);
         if (!given.symbols.empty()) return run_ranges(chosen, given);
+        if (!chosen.certificate.empty() && is_spread(given))
+            throw usage_error{given.path + " has a choice of memories, for which no certificate exists"};
         const outcome made = plan_file(chosen.file, chosen, given);
         const std::vector<explanation> why =
             given.submitted ? explanations_on_queues(given, made) : explanations_of(given, made);
@@ -171,11 +177,8 @@ void write_no_room(const no_room& reason, const input& given, bool json) {
         if (!chosen.svg.empty()) write_file(chosen.svg, [&](std::ostream& out) { picture{given, made}.write(out); });
         if (!chosen.html.empty())
             write_file(chosen.html, [&](std::ostream& out) { page{given, made, why}.write(out); });
-        if (!chosen.certificate.empty()) {
-            if (is_spread(given))
-                throw usage_error{given.path + " has a choice of memories, for which no certificate exists"};
+        if (!chosen.certificate.empty())
             write_file(chosen.certificate, [&](std::ostream& out) { certificate{given, made}.write(out); });
-        }
         if (!chosen.out.empty() && made.fits())
             write_file(chosen.out, [&](std::ostream& out) { write_out(out, chosen, given, made); });
         write_line(chosen.json ? std::cerr : std::cout, given, made);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "problem.hpp"
 
+#include "../network_demo/utf8.hpp"
 #include "capture.hpp"
 #include "expressions.hpp"
 #include "json_reader.hpp"
@@ -272,7 +273,7 @@ private:
 };
 
 [[nodiscard]] ordered_json json_of(const memory& each) {
-    ordered_json made{{"name", each.name}};
+    ordered_json made{{"name", demo::as_utf8(each.name)}};
     if (each.capacity != unlimited) made["capacity"] = each.capacity;
     if (each.cost) made["cost"] = *each.cost;
     for (const allot::plan_reserved& range : each.reserved)
@@ -280,12 +281,12 @@ private:
     return made;
 }
 
-/// Returns the names of the buffers, with a number behind those that are not unique.
+/// Returns the names of the buffers in UTF-8, with a number behind those that are not unique.
 [[nodiscard]] std::vector<std::string> unique_ids(const input& given) {
     std::vector<std::string> ids;
     std::unordered_set<std::string> used;
     for (const std::string& name : given.names) {
-        std::string id = name.empty() ? "buffer" : id_of(name);
+        std::string id = name.empty() ? "buffer" : demo::as_utf8(id_of(name));
         while (!used.insert(id).second) id += " #" + std::to_string(ids.size());
         ids.push_back(std::move(id));
     }
@@ -312,7 +313,7 @@ void write_plan(std::ostream& out, const input& given, const outcome& made) {
         const allot::plan_buffer& buffer = given.buffers[i];
         ordered_json each{{"id", ids[i]}, {"size", buffer.size}, {"alignment", buffer.align}};
         for (const allot::lifetime live : lives[i]) each["live"].push_back({live.from, live.until});
-        if (given.memories.size() > 1) each["memories"] = {given.memories[given.memory_of[i]].name};
+        if (given.memories.size() > 1) each["memories"] = {demo::as_utf8(given.memories[given.memory_of[i]].name)};
         if (!given.uses.empty()) each["uses"] = given.uses[i];
         each["offset"] = made.offsets[i];
         whole["buffers"].push_back(std::move(each));

@@ -99,6 +99,25 @@ template <class Watch>
     return has_rows(given) ? spread_by_rows(given, until_stopped, watch) : spread(given, until_stopped, watch);
 }
 
+/// Tensors that share bytes have one offset, which can make the lowest plan higher. Plans an input of one memory in which
+/// no tensors share bytes, unless no plan of it can be lower. Replaces the input and its plan if the new plan is lower.
+template <class Watch>
+void keep_lower(input& given, outcome& made, const options& chosen, Watch watch) {
+    if (!given.unshared || given.memories.size() != 1) return;
+    const std::shared_ptr<input> other = given.unshared;
+    apply(chosen, *other);
+    const auto peak = [](const outcome& of) { return of.memories[0].plan.peak; };
+    const part all{*other, 0};
+    allot::plan_heap workspace{allot::bound_space(all.problem())};
+    const auto bound = allot::bound_of(all.problem(), workspace);
+    const std::uint64_t enough = bound ? bound->bytes : 0;
+    if (made.fits() && (other->memories[0].capacity != unlimited || peak(made) <= enough)) return;
+    outcome apart = plan_chosen(*other, chosen, watch);
+    if (!apart.fits() || (made.fits() && peak(made) <= peak(apart))) return;
+    given = *other;
+    made = std::move(apart);
+}
+
 /// Returns the mistake in the plan as a sentence; empty if it is valid.
 [[nodiscard]] inline std::string mistake_of(const input& given, const options& chosen, const outcome& made) {
     if (given.submitted) return mistake_on_queues(given, made);

@@ -2,6 +2,8 @@
 // svg_elements: the elements of pictures: numbers, text, lines, and steps of an axis.
 #pragma once
 
+#include "utf8.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -20,19 +22,9 @@ namespace demo {
 
 /// Returns the length of the first character in UTF-8; 0 if it is invalid or not allowed in XML.
 [[nodiscard]] inline std::size_t character_at_front(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned first = byte(0);
-    if (first < 0x80) return first >= 0x20 && first != 0x7F ? 1 : 0;
-    const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-    if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-    unsigned code = first & (0x7Fu >> length);
-    for (std::size_t i = 1; i != length; ++i) {
-        if ((byte(i) & 0xC0) != 0x80) return 0;
-        code = code << 6 | (byte(i) & 0x3F);
-    }
-    const bool too_long = code < (length == 4 ? 0x10000u : length == 3 ? 0x800u : 0x80u);
-    const bool allowed = code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF) && code != 0xFFFE && code != 0xFFFF;
-    return too_long || !allowed ? 0 : length;
+    const auto first = static_cast<unsigned char>(text[0]);
+    const bool is_control = first < 0x20 || first == 0x7F;
+    return is_control || text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF") ? 0 : utf8_at_front(text);
 }
 
 /// Escapes text for the content of an element. Each byte that XML does not allow becomes '?'.

@@ -2,6 +2,8 @@
 // table: the results as a table of aligned columns, and as JSON.
 #pragma once
 
+#include "utf8.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -103,9 +105,10 @@ inline void print(std::ostream& out, const std::vector<comparison>& results) {
     print_columns(out, rows, 1);
 }
 
+/// Returns a string of JSON. Each byte that is not UTF-8 becomes '?'.
 [[nodiscard]] inline std::string quoted(const std::string& text) {
     std::string json = "\"";
-    for (const char c : text) {
+    for (const char c : as_utf8(text)) {
         std::array<char, 8> escape{};
         if (static_cast<unsigned char>(c) < 0x20) {
             std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(c));
