@@ -99,8 +99,9 @@ template <class Watch>
     return has_rows(given) ? spread_by_rows(given, until_stopped, watch) : spread(given, until_stopped, watch);
 }
 
-/// Tensors that share bytes have one offset, which can make the lowest plan higher. Plans an input of one memory in which
-/// no tensors share bytes, unless no plan of it can be lower. Replaces the input and its plan if the new plan is lower.
+/// Tensors that share bytes have one offset, which can make the lowest plan higher. Plans an input of one memory in
+/// which no tensors share bytes, unless no plan of it can be lower. Replaces the input and its plan if the new plan is
+/// lower.
 template <class Watch>
 void keep_lower(input& given, outcome& made, const options& chosen, Watch watch) {
     if (!given.unshared || given.memories.size() != 1) return;
