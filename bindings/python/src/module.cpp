@@ -19,8 +19,8 @@ NB_MODULE(allot_parts, m) {
     bind_tensors(m);
 }
 
-/// Python calls it for each interpreter. A second one would replace the state of nanobind, which also waits forever for
-/// the lock of a subinterpreter.
+/// Python calls it for each interpreter. A second module would replace the state of nanobind, which also waits forever
+/// for the lock of a subinterpreter.
 extern "C" NB_EXPORT PyObject* PyInit__allot() {
     if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return PyInit_allot_parts();
     PyErr_SetString(PyExc_ImportError, "allot does not support subinterpreters");

@@ -337,11 +337,11 @@ private:
             if (const block_type given = allocate_held(wanted, tight)) return given;
         const auto known = [](auto& strategy, auto asked) { return strategy.allocate(asked); };
         const bool has_larger = arena_.strategy().taken_queues() != 0;
-        if (has_larger && (Options.waits == wait_policy::never || !Options.less_memory)) {
+        if (has_larger && (waits == wait_policy::never || !Options.less_memory)) {
             cover_passed_over();
             if (const block_type given = allocate_held(wanted, known)) return given;
         }
-        if constexpr (Options.waits == wait_policy::never) {
+        if constexpr (waits == wait_policy::never) {
             cover_all(queue);
             const block_type given = poll() ? allocate_held(wanted, known) : block_type{};
             return given ? given : allocate_grown(wanted);

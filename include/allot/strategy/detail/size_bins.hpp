@@ -110,6 +110,7 @@ public:
     [[nodiscard]] ALLOT_INLINE constexpr word rest_of_first_word(bin from) const noexcept { return words_[0] >> from; }
 
     /// Returns the first bin at or after `from` that is not empty; `count` if there is no such bin.
+    /// Precondition: `from <= count`.
     [[nodiscard]] ALLOT_INLINE constexpr bin next(bin from) const noexcept {
         const bin at = word_count == 1 ? 0 : from / word_bits;  // GCC warns of a second word otherwise
         const word rest = words_[at] & ~word{0} << from % word_bits;
