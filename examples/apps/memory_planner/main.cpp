@@ -17,6 +17,7 @@
 #include <iostream>
 #include <memory>
 #include <sstream>
+#include <utility>
 
 namespace {
 
@@ -75,7 +76,7 @@ void write_file(const std::string& path, Write write) {
     std::ostringstream text;
     write(text);  // before the file exists, so that an error leaves no file
     std::ofstream file{path, std::ios::binary};
-    file << text.view();
+    file << std::move(text).str();
     if (!file.flush()) throw std::runtime_error{path + ": cannot be written"};
 }
 

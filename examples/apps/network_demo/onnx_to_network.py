@@ -59,7 +59,7 @@ try:
     import onnx.helper
     import onnx.numpy_helper
     import onnx.shape_inference
-    from google.protobuf.message import DecodeError
+    from google.protobuf.message import DecodeError, Message
 except ImportError:
     sys.exit("onnx_to_network.py: Python's onnx module is missing (Debian: python3-onnx).")
 
@@ -875,7 +875,7 @@ def check_texts(message, place=""):
     for field, value in message.ListFields():
         if field.type not in (field.TYPE_STRING, field.TYPE_MESSAGE):
             continue
-        repeated = field.label == field.LABEL_REPEATED
+        repeated = not isinstance(value, (str, bytes, Message))  # new versions of protobuf have no `label`
         for index, each in enumerate(value if repeated else [value]):
             inner = f"{place}{field.name}[{index}]" if repeated else f"{place}{field.name}"
             if field.type == field.TYPE_MESSAGE:
