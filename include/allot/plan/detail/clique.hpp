@@ -84,10 +84,14 @@ public:
             fits_ = fits_ && checked_align_up(weight_[i], align, weight_[i]) && checked_add(all, weight_[i], all);
     }
 
+    /// Returns the default number of comparisons.
+    [[nodiscard]] static constexpr std::uint64_t default_comparisons(std::uint64_t buffers) noexcept {
+        constexpr std::uint64_t each = 64, all = 131072;
+        return buffers * larger(each, smaller<std::uint64_t>(2 * buffers, all / (buffers + 1)));
+    }
     /// Returns the largest sum of sizes found, at least `best`, after at most `comparisons` or the default number.
     [[nodiscard]] constexpr std::uint64_t heaviest(std::uint64_t best, std::uint64_t comparisons) noexcept {
-        constexpr std::uint64_t each = 64, all = 131072;
-        left_ = larger(comparisons, count_ * larger(each, smaller<std::uint64_t>(2 * count_, all / (count_ + 1))));
+        left_ = larger(comparisons, default_comparisons(count_));
         for (std::uint32_t seed = 0; fits_ && seed != count_ && left_ != 0; ++seed) {
             if (weight_[seed] == 0 || (lives(seed) == 1 && partners(seed) == 0)) continue;
             std::uint32_t depth = 0, top = 0;

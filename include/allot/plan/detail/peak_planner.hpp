@@ -6,7 +6,8 @@
 //
 // The first greedy plan gives the callback a plan to report. Large problems use the greedy algorithm alone.
 // The second bound is only for problems with pairs or revivals. It searches cliques, with one comparison for each
-// placement that `effort` allows, and at most a million. A placement takes far more time.
+// placement that `effort` allows, and at most a million. A placement takes far more time. There is no second bound if
+// the first one had as many comparisons.
 //
 // Complexity: the first greedy plan, plus the work that `effort` allows. Memory: that of `greedy_plan` and
 // `packing_search`, one after the other, and two offsets a buffer. Thread safety: not synchronized.
@@ -92,8 +93,10 @@ private:
     /// Raises the bound by a longer search for buffers that pairwise share no byte.
     constexpr void raise_to_cliques() noexcept {
         constexpr std::uint64_t most = 1'000'000;  // about ten milliseconds, in which the callback is not called
+        const std::uint64_t comparisons = smaller(options_.effort, most);
         if (!clique_search<>::may_find(*problem_)) return;
-        if (const auto found = bound_of(*problem_, workspace_, *sizes_, smaller(options_.effort, most)))
+        if (comparisons <= clique_search<>::default_comparisons(lowest_.size())) return;  // the first bound had as many
+        if (const auto found = bound_of(*problem_, workspace_, *sizes_, comparisons))
             made_.bound = larger(made_.bound, found->bytes);
     }
     constexpr plan_error try_greedy(std::uint64_t placements) noexcept {
