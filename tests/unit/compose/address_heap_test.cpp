@@ -823,8 +823,8 @@ TEST_CASE("address_heap: with checks, misuses of medium blocks are reported and 
     heap.deallocate(cache, bytes + 40);
     CHECK(reported() == not_live);
     alignas(16) static std::byte other[4096]{};
-    std::memcpy(other + 24, &inside, sizeof inside);
-    heap.deallocate(cache, other + 32);
+    std::memcpy(other + 88, &inside, sizeof inside);
+    heap.deallocate(cache, other + 96);  // 64 bytes before a foreign address are read
     CHECK(reported() == foreign);
     for (void* const each : {blocks[0], blocks[3]}) heap.deallocate(cache, each);
     play(heap, cache, 7, 3000);
