@@ -591,22 +591,24 @@ class Converter:
         """Sets the unknown shapes of the stacked outputs of a loop whose number of iterations has a constant bound, and
         of the tensors that later operators compute from these."""
         count = (self.constant(scope, node.input[0]) or [None])[0]
-        made = onnx.ModelProto()
-        made.CopyFrom(self.shell)
-        made.graph.CopyFrom(scope.graph)
-        found = False
+        sized = []
         for name, row in zip(node.output[len(node.output) - len(rows):], rows):
             if count is None or not self.has_size(body, row.name) or self.has_size(scope, name):
                 continue
             tensor = body.value(row.name).type.tensor_type
             scope.values[name] = onnx.helper.make_tensor_value_info(
                 name, tensor.elem_type, [max(count, 0), *shape_of(body.value(row.name))])
+            sized.append(name)
+        if not sized:
+            return
+        made = onnx.ModelProto()
+        made.CopyFrom(self.shell)
+        made.graph.CopyFrom(scope.graph)
+        for name in sized:
             for value in [v for v in values_of(made.graph) if v.name == name] or [made.graph.value_info.add(name=name)]:
                 value.type.CopyFrom(scope.values[name].type)
-            found = True
-        if found:
-            with contextlib.suppress(Refused):  # a loop can end before the bound, so that other sizes are given
-                scope.values.update((value.name, value) for value in values_of(infer_shapes(made).graph))
+        with contextlib.suppress(Refused):  # a loop can end before the bound, so that other sizes are given
+            scope.values.update((value.name, value) for value in values_of(infer_shapes(made).graph))
 
     def constant(self, scope, name):
         """Returns the values of a constant integer tensor as a list; None if they are unknown."""
