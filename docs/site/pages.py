@@ -45,6 +45,19 @@ def outside_of_code(text):
             yield line, False
 
 
+def join_links(text):
+    """The text with each link on one line: Markdown lets the text of a link continue on the next line."""
+    lines, open_link = [], False
+    for line, code in outside_of_code(text):
+        if open_link and not code and line.strip():
+            lines[-1] += " " + line.strip()
+        else:
+            lines.append(line)
+        last = re.sub(r"`[^`]*`", "", lines[-1])
+        open_link = not code and re.search(r"\[[^\[\]]*$", last) is not None
+    return "\n".join(lines)
+
+
 def explore_link(block):
     """The lines after a fenced block: a link that opens the sample in Compiler Explorer, or none."""
     sample = explore.program("".join(f"{line}\n" for line in block[1:-1]))
@@ -72,7 +85,7 @@ class Pages:
         while todo:
             path = todo.pop(0)
             if path not in self.texts and (root / path).exists():
-                self.texts[path] = (root / path).read_text(encoding="utf-8")
+                self.texts[path] = join_links((root / path).read_text(encoding="utf-8"))
                 todo += [target for target in self.targets(path) if target.endswith(".md")]
         self.anchors = {path: self.anchors_of(path) for path in self.texts}
         self.parents = {}
