@@ -136,6 +136,7 @@ enum {
     ALLOT_WRITTEN_AFTER_FREE = 307, /* no function of this version returns this code */
     ALLOT_WRITTEN_BEFORE = 308,     /* no function of this version returns this code */
     ALLOT_WRITTEN_PAST = 309,       /* no function of this version returns this code */
+    ALLOT_STALE_MARK = 310,         /* no function of this version returns this code */
 
     /* allot_plan_validate: 400 + allot::plan_violation_kind. */
     ALLOT_VIOLATION_BAD_PROBLEM = 401,

@@ -74,6 +74,7 @@ private:
     static constexpr bool numbers = !std::same_as<strategy_type, strategy_adapted>;  // the strategy assigns them
     static constexpr bool has_slots = numbers || (checked && !debugs && one_region && detail::slotted<strategy_type>);
 
+    using records_mark = std::conditional_t<checked, detail::records_mark, detail::no_records_mark>;
     struct nothing {};
 
 public:
@@ -236,10 +237,10 @@ public:
     [[nodiscard]] auto mark() const noexcept
         requires markable<strategy_type>
     {
-        detail::arena_mark<decltype(regions_.strategy().mark())> here{regions_.strategy().mark()};
+        detail::arena_mark<decltype(regions_.strategy().mark()), records_mark> here{regions_.strategy().mark()};
         if constexpr (regions_type::one_by_one) here.region = regions_.current_region();
         if constexpr (regions_type::in_place) here.region = model::position(regions_.space().regions[0].base);
-        if constexpr (checked) here.count = live_.count();
+        if constexpr (checked) here.of_records = live_.mark();
         return here;
     }
     template <class S = strategy_type>
@@ -251,13 +252,18 @@ public:
     }
     /// Frees every block that was allocated since the mark. Precondition: the mark is from this arena, and neither
     /// `reset` nor `rollback` to an earlier mark was called since. Over a stack or a ring, no block that is older than
-    /// the mark was freed since.
+    /// the mark was freed since. Returns true. A hardened arena returns false and changes nothing if it reports the
+    /// mark.
     template <class Mark>
-    void rollback(detail::arena_mark<Mark> mark) noexcept
+    bool rollback(detail::arena_mark<Mark, records_mark> mark) noexcept
         requires markable<strategy_type>
     {
+        if constexpr (checked) {
+            if (!live_.check(mark.of_records)) return false;
+        }
         regions_.rollback(mark.of_strategy, mark.region);
-        if constexpr (checked) live_.clear_since(mark.count);
+        if constexpr (checked) live_.rollback(mark.of_records);
+        return true;
     }
 
     /// Releases every region without a live block, or the free end of the region that grows in place. A device that

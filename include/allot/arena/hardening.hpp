@@ -10,7 +10,8 @@
 //     checked   Every live block has a seal behind its bytes, or a record in a table. A call that frees, resizes or
 //               measures a block reports a misuse and otherwise does nothing, so that no state is corrupted, if the
 //               block is foreign, already freed, of another size, or out of the order of a stack or a ring, or if a
-//               record in band next to it is damaged. This header is not needed for it.
+//               record in band next to it is damaged. A rollback to a mark that is no longer valid is reported as well.
+//               This header is not needed for it.
 //     debug     In addition, freed bytes are overwritten where the host can access them. They are checked when they are
 //               allocated again and when the arena is destroyed; a changed byte is reported. Blocks that are live when
 //               the arena is destroyed are reported as well, unless the strategy never reuses a block. Reports have the

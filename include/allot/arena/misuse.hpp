@@ -49,6 +49,7 @@ enum class misuse : unsigned char {
     written_after_free,  ///< A byte of the block was written after the block was freed (debug).
     written_before,      ///< A guard before the block changed (`guarded`).
     written_past,        ///< A guard after the block changed (`guarded`).
+    stale_mark,          ///< A rollback to a mark that is no longer valid; position and size are 0.
 };
 /// Returns a human-readable description.
 [[nodiscard]] constexpr const char* to_string(misuse what) noexcept {
@@ -63,6 +64,7 @@ enum class misuse : unsigned char {
         case misuse::written_after_free: return "a write to a block after it was freed";
         case misuse::written_before: return "a write before the start of a block";
         case misuse::written_past: return "a write past the end of a block";
+        case misuse::stale_mark: return "a rollback to a mark that is no longer valid";
     }
     return "unknown";
 }

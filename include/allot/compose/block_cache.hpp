@@ -145,13 +145,14 @@ public:
         return inner_.mark();
     }
     /// Frees every block that was allocated since the mark, and all kept blocks. Precondition: the mark is from this
-    /// allocator and is valid.
+    /// allocator and is valid. Returns false and frees only kept blocks if a hardened allocator reports the mark.
     template <class Mark>
         requires markable_allocator<allocator_type>
-    void rollback(Mark mark) noexcept {
+    bool rollback(Mark mark) noexcept {
         flush();
-        inner_.rollback(mark);
+        if (!this->roll_back(mark)) return false;
         keep_if([this](const block_type& held) { return is_still_live(held); });
+        return true;
     }
     /// Releases the memory that was acquired since `held()`, after all kept blocks are freed.
     template <class Held>

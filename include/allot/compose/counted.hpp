@@ -83,11 +83,13 @@ public:
     }
     /// Frees every block that was allocated since the mark. Precondition: the mark is from this allocator and is valid,
     /// and no block that is older than the mark was freed since.
+    /// Returns false and changes nothing if a hardened allocator reports the mark.
     template <class Mark>
         requires markable_allocator<allocator_type>
-    void rollback(counted_mark<Mark> mark) noexcept {
-        inner_.rollback(mark.inner);
+    bool rollback(counted_mark<Mark> mark) noexcept {
+        if (!this->roll_back(mark.inner)) return false;
         restore(mark.used, mark.count);
+        return true;
     }
 
     /// Returns the counters, and the state of the holes if the allocator can list them. O(nodes).

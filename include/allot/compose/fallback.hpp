@@ -22,6 +22,7 @@
 #pragma once
 
 #include <allot/compose/detail/undo.hpp>
+#include <allot/compose/detail/wrapper.hpp>
 #include <allot/core/allocator.hpp>
 #include <allot/core/detail/compiler.hpp>
 
@@ -166,12 +167,13 @@ public:
         return fallback_mark<decltype(first_.mark()), decltype(second_.mark())>{first_.mark(), second_.mark()};
     }
     /// Frees every block of both allocators that was allocated since the mark. Precondition: the mark is from this
-    /// fallback and is valid for both allocators.
+    /// fallback and is valid for both allocators. Returns false if a hardened allocator reports its mark and frees
+    /// nothing.
     template <class FirstMark, class SecondMark>
         requires(markable_allocator<first_type> && markable_allocator<second_type>)
-    void rollback(fallback_mark<FirstMark, SecondMark> mark) noexcept {
-        first_.rollback(mark.first);
-        second_.rollback(mark.second);
+    bool rollback(fallback_mark<FirstMark, SecondMark> mark) noexcept {
+        const bool first = detail::roll_back(first_, mark.first);
+        return detail::roll_back(second_, mark.second) && first;
     }
 
     /// Returns whether this block is live, if the allocator that it came from checks that; otherwise true. Misuse is

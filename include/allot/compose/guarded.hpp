@@ -128,8 +128,9 @@ public:
     void reset() noexcept
         requires resettable_allocator<allocator_type>
     {
-        forget_since(0);
+        check_since(0);
         inner_.reset();
+        forget_since(0);
     }
     /// Returns a mark for `rollback`.
     [[nodiscard]] auto mark() noexcept
@@ -138,12 +139,14 @@ public:
         return guarded_mark<decltype(inner_.mark())>{inner_.mark(), records_.last()};
     }
     /// Checks the guards of the blocks that were allocated since the mark, then frees them. Precondition: the mark is
-    /// from this allocator and is valid.
+    /// from this allocator and is valid. Returns false and frees nothing if a hardened allocator reports the mark.
     template <class Mark>
         requires markable_allocator<allocator_type>
-    void rollback(guarded_mark<Mark> mark) noexcept {
+    bool rollback(guarded_mark<Mark> mark) noexcept {
+        check_since(mark.newest);
+        if (!this->roll_back(mark.inner)) return false;
         forget_since(mark.newest);
-        inner_.rollback(mark.inner);
+        return true;
     }
 
     /// Returns true if this block is live and its guards are unchanged. Otherwise reports the misuse.
@@ -293,10 +296,12 @@ private:
                                  {at, known.size, number, 0});
         return false;
     }
-    void forget_since(std::uint64_t number) noexcept {
+    void check_since(std::uint64_t number) const noexcept {
         records_.for_each([&](const record& known, std::uint64_t of) {
             if (of > number) is_intact(known, of);
         });
+    }
+    void forget_since(std::uint64_t number) noexcept {
         records_.remove_since(number, [](const record&) {});
     }
 

@@ -127,11 +127,13 @@ public:
         return indexed_mark<decltype(inner_.mark())>{inner_.mark(), index_.last()};
     }
     /// Frees every block that was allocated since the mark. Precondition: the mark is from this allocator and is valid.
+    /// Returns false and changes nothing if a hardened allocator reports the mark.
     template <class Mark>
         requires markable_allocator<allocator_type>
-    void rollback(indexed_mark<Mark> mark) noexcept {
-        inner_.rollback(mark.inner);
+    bool rollback(indexed_mark<Mark> mark) noexcept {
+        if (!this->roll_back(mark.inner)) return false;
         index_.remove_since(mark.newest);
+        return true;
     }
 
     /// Returns the requested size of the live block at an address, or 0.

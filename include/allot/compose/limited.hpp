@@ -106,11 +106,13 @@ public:
     }
     /// Frees every block that was allocated since the mark. Precondition: the mark is from this allocator and is valid,
     /// and no block that is older than the mark was freed since.
+    /// Returns false and changes nothing if a hardened allocator reports the mark.
     template <class Mark>
         requires markable_allocator<allocator_type>
-    void rollback(limited_mark<Mark> mark) noexcept {
-        inner_.rollback(mark.inner);
+    bool rollback(limited_mark<Mark> mark) noexcept {
+        if (!this->roll_back(mark.inner)) return false;
         used_.value = mark.used;
+        return true;
     }
 
     /// Returns the reason for which `allocate` would fail: that of the allocator if it would fail without the limit,

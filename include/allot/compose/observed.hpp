@@ -168,11 +168,12 @@ public:
         inner_.reset();
     }
     /// Frees every block that was allocated since the mark. Precondition: the mark is from this allocator and is valid.
+    /// Returns false and changes nothing if a hardened allocator reports the mark.
     template <class Mark>
         requires markable_allocator<allocator_type>
-    void rollback(Mark mark) noexcept {
+    bool rollback(Mark mark) noexcept {
         if constexpr (requires { observer_.on_rollback(); }) observer_.on_rollback();
-        inner_.rollback(mark);
+        return this->roll_back(mark);
     }
 
     /// Returns the observer.

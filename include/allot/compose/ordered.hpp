@@ -200,11 +200,11 @@ public:
     }
     /// Frees every block that was allocated since the mark, as `reset` does.
     template <class Mark>
-    void rollback(detail::arena_mark<Mark> mark, std::initializer_list<queue_id> queues) noexcept
+    bool rollback(Mark mark, std::initializer_list<queue_id> queues) noexcept
         requires markable<typename arena_type::strategy_type>
     {
         access::strategy(arena_).give_back(clock_.now(), users(queues));
-        arena_.rollback(mark);
+        return arena_.rollback(mark);
     }
 
     /// Resizes a block in place for work on a queue and updates `held`. Returns false and changes nothing on failure.

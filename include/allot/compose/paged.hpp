@@ -207,12 +207,13 @@ public:
         return paged_mark<decltype(rows_.mark()), decltype(tables_.mark())>{rows_.mark(), tables_.mark()};
     }
     /// Frees every block of both allocators that was allocated since the mark. Precondition: the mark is from this
-    /// allocator and is valid for both allocators.
+    /// allocator and is valid for both allocators. Returns false if a hardened allocator reports its mark and frees
+    /// nothing.
     template <class RowsMark, class TablesMark>
         requires(markable_allocator<rows_type> && markable_allocator<tables_type>)
-    void rollback(paged_mark<RowsMark, TablesMark> mark) noexcept {
-        rows_.rollback(mark.rows);
-        tables_.rollback(mark.tables);
+    bool rollback(paged_mark<RowsMark, TablesMark> mark) noexcept {
+        const bool rows = detail::roll_back(rows_, mark.rows);
+        return detail::roll_back(tables_, mark.tables) && rows;
     }
 
 private:

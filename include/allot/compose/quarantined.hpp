@@ -116,13 +116,14 @@ public:
         return inner_.mark();
     }
     /// Frees every block that was allocated since the mark, and all waiting blocks. Precondition: the mark is from this
-    /// allocator and is valid.
+    /// allocator and is valid. Returns false and frees only waiting blocks if a hardened allocator reports the mark.
     template <class Mark>
         requires markable_allocator<allocator_type>
-    void rollback(Mark mark) noexcept {
+    bool rollback(Mark mark) noexcept {
         flush();
-        inner_.rollback(mark);
+        if (!this->roll_back(mark)) return false;
         forget_freed();
+        return true;
     }
     /// Releases the memory that was acquired since `held()`, after all waiting blocks are freed.
     template <class Held>

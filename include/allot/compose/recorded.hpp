@@ -216,11 +216,13 @@ public:
         return recorded_mark<decltype(inner_.mark())>{inner_.mark(), blocks_.count()};
     }
     /// Frees every block that was allocated since the mark. Precondition: the mark is from this allocator and is valid.
+    /// Returns false and changes nothing if a hardened allocator reports the mark.
     template <class Mark>
         requires markable_allocator<allocator_type>
-    void rollback(recorded_mark<Mark> mark) noexcept {
+    bool rollback(recorded_mark<Mark> mark) noexcept {
+        if (!this->roll_back(mark.inner)) return false;
         blocks_.remove_since(mark.count, [this](const record& gone) { sink_.deallocate(gone.number); });
-        inner_.rollback(mark.inner);
+        return true;
     }
 
     /// Returns the sink.

@@ -34,6 +34,7 @@
 
 #include <allot/compose/detail/branches.hpp>
 #include <allot/compose/detail/undo.hpp>
+#include <allot/compose/detail/wrapper.hpp>
 
 #include <cstring>
 
@@ -231,11 +232,15 @@ public:
             branches_);
     }
     /// Frees every block of all branches that was allocated since the mark. Precondition: the mark is from this object
-    /// and is valid for all branches.
+    /// and is valid for all branches. Returns false if a hardened branch reports its mark and frees nothing.
     template <class... Marks>
         requires markable
-    void rollback(const segregated_mark<Marks...>& mark) noexcept {
-        for_each([&](auto index) { std::get<index>(branches_).allocator.rollback(std::get<index>(mark.of_branch)); });
+    bool rollback(const segregated_mark<Marks...>& mark) noexcept {
+        bool all = true;
+        for_each([&](auto index) {
+            all = detail::roll_back(std::get<index>(branches_).allocator, std::get<index>(mark.of_branch)) && all;
+        });
+        return all;
     }
 
     /// Returns the reason for which `allocate` would fail: that of the last branch it would try, with the largest hole

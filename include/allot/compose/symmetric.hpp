@@ -240,12 +240,12 @@ public:
         return symmetric_mark<decltype(arena_.mark())>{arena_.mark(), made_};
     }
     /// Frees every block that was allocated since the mark. Precondition: the mark is from this object and is valid for
-    /// the arena.
+    /// the arena. Returns false and frees nothing if a hardened arena reports the mark.
     template <class Mark>
         requires markable_allocator<arena_type>
-    void rollback(symmetric_mark<Mark> mark) noexcept {
+    bool rollback(symmetric_mark<Mark> mark) noexcept {
         count(call::rollback, static_cast<std::size_t>(mark.calls), 0);
-        arena_.rollback(mark.of_arena);
+        return detail::roll_back(arena_, mark.of_arena);
     }
 
     // ── every rank makes this call, and waits ───────────────────────────────────────────────────────────────────────

@@ -175,11 +175,13 @@ public:
         return tagged_mark<decltype(inner_.mark())>{inner_.mark(), records_.last()};
     }
     /// Frees every block that was allocated since the mark. Precondition: the mark is from this allocator and is valid.
+    /// Returns false and changes nothing if a hardened allocator reports the mark.
     template <class Mark>
         requires markable_allocator<allocator_type>
-    void rollback(tagged_mark<Mark> mark) noexcept {
-        inner_.rollback(mark.inner);
+    bool rollback(tagged_mark<Mark> mark) noexcept {
+        if (!this->roll_back(mark.inner)) return false;
         forget_since(mark.newest);
+        return true;
     }
 
     /// Returns the usable bytes of a block, or 0 for an empty block.

@@ -51,12 +51,12 @@ TEST_CASE("c: each code has the number and the text of its enumerator") {
     CHECK_EQ(compare_texts(ALLOT_EMPTY_LAYOUT, allot::refusal::empty_layout), 10);
     CHECK_EQ(compare_texts(ALLOT_PLAN_TOO_MANY, allot::plan_refusal::too_many), 19);
     CHECK_EQ(compare_texts(ALLOT_PAGE_BAD_LIMITS, allot::page_refusal::bad_limits), 13);
-    CHECK_EQ(compare_texts(ALLOT_FOREIGN_BLOCK, allot::misuse::foreign_block), 10);
+    CHECK_EQ(compare_texts(ALLOT_FOREIGN_BLOCK, allot::misuse::foreign_block), 11);
     CHECK_EQ(compare_texts(ALLOT_VIOLATION_BAD_PROBLEM, allot::plan_violation_kind::bad_problem), 11);
     CHECK_EQ(ALLOT_PENDING, static_cast<int>(allot::refusal::pending));
     CHECK_EQ(ALLOT_PLAN_INDIVISIBLE, 100 + static_cast<int>(allot::plan_refusal::indivisible));
     CHECK_EQ(ALLOT_PAGE_CHANGING, 200 + static_cast<int>(allot::page_refusal::changing));
-    CHECK_EQ(ALLOT_WRITTEN_PAST, 300 + static_cast<int>(allot::misuse::written_past));
+    CHECK_EQ(ALLOT_STALE_MARK, 300 + static_cast<int>(allot::misuse::stale_mark));
     CHECK_EQ(ALLOT_VIOLATION_OVERLAP, 400 + static_cast<int>(allot::plan_violation_kind::overlap));
     CHECK_EQ(ALLOT_OUT_OF_BUDGET, static_cast<int>(allot::plan_status::out_of_budget));
     std::set<std::string_view> texts{"unknown"};

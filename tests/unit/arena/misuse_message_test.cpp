@@ -75,7 +75,7 @@ TEST_CASE("misuse: the default handler writes the misuse, the position and the b
     arena.deallocate(second);
 }
 
-TEST_CASE("misuse: every value has its own text") { texts::check_distinct_up_to(allot::misuse::written_past); }
+TEST_CASE("misuse: every value has its own text") { texts::check_distinct_up_to(allot::misuse::stale_mark); }
 
 TEST_CASE("misuse: a handler may accept the block's history") {
     struct with_history {

@@ -151,6 +151,33 @@ struct damaged_record {
     }
 };
 
+template <class Arena>
+struct stale_mark {  // a rollback to a mark that a rollback to an earlier mark made invalid
+    template <class Memory>
+    static void play(Arena&, Memory& memory) {
+        const auto oldest = memory.allocate({.size = 37});
+        const auto earlier = memory.mark();
+        REQUIRE(memory.allocate({.size = 101}));
+        const auto later = memory.mark();
+        memory.rollback(earlier);
+        const auto newest = memory.allocate({.size = 29});
+        REQUIRE(newest);
+        const auto before = state_of(memory);
+        for (int repeat = 0; repeat != 2; ++repeat) {
+            note::reports = 0;
+            memory.rollback(later);
+            CHECK(note::reports == 1);
+            CHECK(note::last == misuse::stale_mark);
+            CHECK(state_of(memory) == before);
+        }
+        note::reports = 0;
+        memory.rollback(earlier);
+        memory.deallocate(oldest);
+        CHECK(note::reports == 0);
+        CHECK(is_zero(state_of(memory)));
+    }
+};
+
 template <class Strategy, template <class> class Play>
 struct with {
     using arena_type = hard<Strategy>;
@@ -239,6 +266,20 @@ TEST_CASE("refused frees: a block that is out of order in a ring stays known") {
 TEST_CASE("refused frees: a block next to a damaged record stays known") {
     each_composition_keeps_a_refused_block<allot::best_fit<>, damaged_record>();
     compositions_pass_on_that_a_block_is_live<allot::best_fit<>, damaged_record>();
+}
+
+TEST_CASE("refused rollbacks: the blocks since a mark that is no longer valid stay known") {
+    using stack = allot::stack<>;
+    using A = hard<stack>&;
+    using run = with<stack, stale_mark>;
+    each_composition_keeps_a_refused_block<stack, stale_mark>();
+    with<allot::ring<>, stale_mark>::over([](hard<allot::ring<>>& arena) {
+        return allot::quarantined<hard<allot::ring<>>&, allot::quarantine_options{.bytes = 0}, note>{arena};
+    });
+    run::over([](A arena) { return allot::tagged{allot::counted{allot::limited<A>{arena, 4000}}}; });
+    run::over([](A arena) { return allot::tagged{allot::observed{allot::recorded{arena, sink{}}, deaf{}}}; });
+    run::over([](A arena) { return allot::counted{allot::fallback{arena, hard<stack>{{}, 64}}}; });
+    run::over([](A arena) { return allot::counted{allot::segregated{allot::up_to<16>(hard<stack>{{}, 64}), arena}}; });
 }
 
 TEST_CASE("refused frees: quarantined frees the blocks of a ring in its order") {
@@ -365,4 +406,23 @@ TEST_CASE("refused frees: block_cache forgets a kept block that rollback frees")
     CHECK(memory.kept() == 0);
     CHECK_FALSE(memory.is_live(block));
     CHECK(memory.allocate({.size = 37}).address == block.address);
+}
+
+TEST_CASE("refused rollbacks: block_cache knows the blocks since a mark that is no longer valid") {
+    using arena_type = hard<allot::bump<>>;
+    arena_type arena{{}, 4096};
+    allot::block_cache<arena_type&> memory{arena};
+    const auto earlier = memory.mark();
+    REQUIRE(memory.allocate({.size = 37}));
+    const auto later = memory.mark();
+    memory.rollback(earlier);
+    const auto newest = memory.allocate({.size = 37});
+    note::reports = 0;
+    CHECK_FALSE(memory.rollback(later));
+    CHECK(note::reports == 1);
+    CHECK(note::last == misuse::stale_mark);
+    CHECK(memory.is_live(newest));
+    CHECK(memory.rollback(earlier));
+    CHECK_FALSE(memory.is_live(newest));
+    CHECK(note::reports == 1);
 }

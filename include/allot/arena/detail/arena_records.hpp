@@ -52,8 +52,8 @@ private:
         else if constexpr (Kind.has_slots)
             return std::type_identity<slot_checks<Regions, Strategy, Block, Model, OnMisuse, Kind.numbers>>{};
         else if constexpr (Kind.checked)
-            return std::type_identity<
-                block_checks<records, Regions, Block, Model, OnMisuse, Kind.debugs, Kind.overwrites>>{};
+            return std::type_identity<block_checks<records, Regions, Block, Model, OnMisuse, Kind.debugs,
+                                                   Kind.overwrites, Strategy::reclaims == reclaim::never>>{};
         else return std::type_identity<nothing>{};
     }
 

@@ -12,8 +12,10 @@
 #pragma once
 
 #include <allot/arena/detail/checked_blocks.hpp>
+#include <allot/arena/detail/mark.hpp>
 #include <allot/arena/misuse.hpp>
 #include <allot/core/detail/compiler.hpp>
+#include <allot/core/strategy.hpp>
 
 #include <type_traits>
 
@@ -28,8 +30,10 @@ template <class Plain, class Block>
 }
 
 /// Checks of an arena whose records are `Records`. `Model` is the address model. `Debugs` is true with
-/// `hardening::debug`, and `Overwrites` if the bytes of freed blocks are overwritten as well.
-template <class Records, class Regions, class Block, class Model, class OnMisuse, bool Debugs, bool Overwrites>
+/// `hardening::debug`, and `Overwrites` if the bytes of freed blocks are overwritten as well. `Keeps` is true if the
+/// strategy never makes a freed block reusable, so that a mark stays valid when an older block is freed.
+template <class Records, class Regions, class Block, class Model, class OnMisuse, bool Debugs, bool Overwrites,
+          bool Keeps>
 class block_checks : public Records {
     using plain = typename Regions::block_type;
 
@@ -80,7 +84,7 @@ public:
                 if (!in.strategy().takes_back(allocation(in, held))) return false;
             if constexpr (Regions::checks_records)
                 if (!in.is_sound(allocation(in, held))) return false;
-            this->remove(*found);
+            remove(*found);
             return true;
         }
     }
@@ -88,7 +92,7 @@ public:
     [[nodiscard]] bool free(const Regions& in, const Block& held) noexcept {
         const record* const found = checked_record(in, held);
         if (found == nullptr || !is_in_order(in, held, *found) || !is_sound(in, held, *found)) return false;
-        this->remove(*found);
+        remove(*found);
         if constexpr (Overwrites) this->overwrite(*found);
         return true;
     }
@@ -107,7 +111,28 @@ public:
         return true;
     }
 
+    /// Records that all blocks were freed together.
+    void clear() noexcept {
+        Records::clear();
+        ++resets_;
+    }
+    /// Returns a mark for `rollback`.
+    [[nodiscard]] records_mark mark() const noexcept { return {this->count(), this->live(), resets_, freed_}; }
+    /// Returns true if a mark is valid: the blocks that were live are still live, or were freed one by one if the
+    /// strategy keeps them. Otherwise reports the misuse.
+    [[nodiscard]] bool check(const records_mark& mark) const noexcept {
+        const bool valid = mark.resets == resets_ && mark.live - this->live_until(mark.count) <= freed_ - mark.freed;
+        if (!valid) report<OnMisuse>(misuse::stale_mark, 0, 0);
+        return valid;
+    }
+    /// Records that the blocks since a valid mark were freed together.
+    void rollback(const records_mark& mark) noexcept { this->clear_since(mark.count); }
+
 private:
+    ALLOT_INLINE void remove(const record& freed) noexcept {
+        Records::remove(freed);
+        if constexpr (Keeps) ++freed_;
+    }
     /// Returns the record of exactly this block, or nullptr. Reports nothing.
     [[nodiscard]] const record* find_record(const Regions& in, const Block& held) const noexcept {
         if constexpr (Debugs) return this->find(held, Model::position(held.address));
@@ -177,6 +202,8 @@ private:
         report<OnMisuse>(what, Model::position(held.address), held.size, history);
         return false;
     }
+
+    std::uint64_t resets_ = 0, freed_ = 0;
 };
 
 }  // namespace detail

@@ -138,6 +138,16 @@ public:
 
     /// Returns a number that grows with each allocation, for `clear_since`.
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+    /// Returns the number of live blocks.
+    [[nodiscard]] std::size_t live() const noexcept { return used_; }
+    /// Returns the number of live blocks that were added before `count()` was `since`, or made it `since`.
+    [[nodiscard]] std::size_t live_until(std::uint64_t since) const noexcept
+        requires Listed
+    {
+        std::size_t live = 0;
+        for_each([&](const record& one) { live += one.number < since + slots; });
+        return live;
+    }
     /// Removes the records of blocks that were added when `count()` was `since` or more.
     void clear_since(std::uint64_t since) noexcept
         requires Listed

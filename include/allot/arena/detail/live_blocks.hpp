@@ -124,6 +124,14 @@ public:
 
     /// Returns the number of calls so far, for `clear_since`.
     [[nodiscard]] std::uint64_t count() const noexcept { return calls_; }
+    /// Returns the number of live blocks.
+    [[nodiscard]] std::size_t live() const noexcept { return blocks_.size(); }
+    /// Returns the number of live blocks that were added before `count()` was `since`, or made it `since`.
+    [[nodiscard]] std::size_t live_until(std::uint64_t since) const noexcept {
+        std::size_t live = 0;
+        for_each([&](const record& known) { live += known.allocated <= since; });
+        return live;
+    }
     /// Removes the records of blocks that were added when `count()` was `since` or more.
     void clear_since(std::uint64_t since) noexcept {
         for (auto r = blocks_.begin(); r != blocks_.end();)

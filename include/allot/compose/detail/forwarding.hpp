@@ -51,10 +51,11 @@ public:
         return inner_.mark();
     }
     /// Frees every block that was allocated since the mark. Precondition: the mark is from this allocator and is valid.
+    /// Returns false and changes nothing if a hardened allocator reports the mark.
     template <class Mark>
         requires markable_allocator<allocator_type>
-    void rollback(Mark mark) noexcept {
-        inner_.rollback(mark);
+    bool rollback(Mark mark) noexcept {
+        return this->roll_back(mark);
     }
 
     /// Returns the regions that are held now, for `shrink_to`.

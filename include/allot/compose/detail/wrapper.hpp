@@ -7,6 +7,7 @@
 
 #include <allot/core/allocator.hpp>
 
+#include <concepts>
 #include <utility>
 
 namespace allot {
@@ -34,6 +35,12 @@ bool give_back(Allocator& allocator, const block_of<Allocator>& held) noexcept {
     allocator.deallocate(held);
     if constexpr (requires { std::as_const(allocator).is_live(held); }) return !std::as_const(allocator).is_live(held);
     else return true;
+}
+/// Rolls back. Returns false if a hardened allocator reported the mark and freed nothing.
+template <class Allocator, class Mark>
+bool roll_back(Allocator& allocator, const Mark& mark) noexcept {
+    if constexpr (std::same_as<bool, decltype(allocator.rollback(mark))>) return allocator.rollback(mark);
+    else return allocator.rollback(mark), true;
 }
 
 /// An allocator inside another. If `Allocator` is a reference type, the wrapper stores a reference.
@@ -148,6 +155,11 @@ protected:
     }
     /// Deallocates a block. Returns false if a hardened allocator reported a misuse and kept the block.
     bool give_back(const block_of<Allocator>& held) noexcept { return detail::give_back(inner_, held); }
+    /// Rolls back. Returns false if a hardened allocator reported the mark and freed nothing.
+    template <class Mark>
+    bool roll_back(const Mark& mark) noexcept {
+        return detail::roll_back(inner_, mark);
+    }
 
     Allocator inner_;
 };
