@@ -302,7 +302,6 @@ using allot::guided_reference;
 using allot::handle_offset;
 using allot::hardened_metadata;
 using allot::hardening;
-using allot::heap_staging;
 using allot::hole_walkable;
 using allot::hole_walkable_allocator;
 using allot::host_memory;

@@ -44,7 +44,9 @@
 // Thread safety: none. Synchronize the table and the allocators.
 #pragma once
 
+#include <allot/arena/naive.hpp>
 #include <allot/core/timeline.hpp>
+#include <allot/host/heap.hpp>
 #include <allot/tensor/copy.hpp>
 #include <allot/tensor/detail/table_versions.hpp>
 
@@ -72,26 +74,6 @@ struct device_table_request {
     std::size_t align = 64;   ///< The alignment of each version in the device's memory.
 };
 
-/// An allocator of staging memory on the host's heap.
-struct heap_staging {
-    using address_model = raw_pointer;                                ///< Addresses are pointers.
-    using block_type = block<void*, no_metadata<heap_staging>>;       ///< Result of an allocation.
-    static constexpr bool host_accessible = true;                     ///< The host writes the memory.
-    static constexpr offset_use offsets = offset_use::arithmetic;     ///< Consumers take pointers.
-    static constexpr dl_device_type dl_device = dl_device_type::cpu;  ///< Device type for DLPack.
-    static constexpr reclaim reclaims = reclaim::any;                 ///< Blocks are freed in any order.
-
-    /// Returns bytes of the heap, or an empty block. Precondition: the alignment is at most that of `new`.
-    [[nodiscard]] static block_type allocate(layout wanted) noexcept {
-        void* const bytes = ::operator new(wanted.size, std::nothrow);
-        return bytes == nullptr ? block_type{} : block_type{bytes, wanted.size, {}};
-    }
-    /// Frees a block.
-    static void deallocate(block_type held) noexcept { ::operator delete(held.address); }
-    /// Returns `device_refused`: the heap fails only if it is exhausted.
-    [[nodiscard]] static diagnosis diagnose(layout) noexcept { return {refusal::device_refused}; }
-};
-
 /// A version of a device table, for the arguments of a kernel.
 template <class Address>
 struct table_version {
@@ -104,7 +86,7 @@ struct table_version {
 /// A table of `Value` in a device's memory. `alloc_device_table` creates it. If the type of an allocator or of the
 /// timeline is a reference, the object must outlive the table. Otherwise the table owns it. The destructor waits for
 /// the work that uses a version: the queues must exist then, or be detached.
-template <class Value, class Memory, class Timeline, class Staging = heap_staging,
+template <class Value, class Memory, class Timeline, class Staging = naive<host::heap>,
           device_table_options Options = device_table_options{}>
 class device_table {
     using memory_type = std::remove_reference_t<Memory>;
@@ -223,7 +205,7 @@ template <class Value, device_table_options Options, class Memory, class Staging
 template <class Value = std::uint32_t, device_table_options Options = device_table_options{}, allocator Memory,
           class Timeline>
 [[nodiscard]] auto alloc_device_table(Memory& memory, Timeline& line, device_table_request wanted) noexcept {
-    return detail::make_device_table<Value, Options>(memory, heap_staging{}, line, wanted);
+    return detail::make_device_table<Value, Options>(memory, naive<host::heap>{}, line, wanted);
 }
 /// Allocates a table with its staging memory from an allocator, which must outlive the table.
 template <class Value = std::uint32_t, device_table_options Options = device_table_options{}, allocator Memory,

@@ -337,6 +337,28 @@ TEST_CASE("device table: the entries of a tensor's rows") {
     CHECK(table.set(6, std::span<const std::uint32_t>{}));
 }
 
+TEST_CASE("device table: staging memory on the heap has the alignment of the entries") {
+    struct alignas(256) page {
+        unsigned number = 0;
+        bool operator==(const page&) const = default;
+    };
+    late_device device{{true}};
+    late_line line{&device};
+    arena memory{{}, 1 << 16};
+    int misaligned = 0;
+    const auto copy = [&](const void* from, void* to, std::size_t bytes) noexcept -> long {
+        misaligned += allot::raw_pointer::position(from) % alignof(page) != 0;
+        std::memcpy(to, from, bytes);
+        return 0;
+    };
+    for (std::size_t entries = 1; entries != 20; ++entries) {
+        auto table = *allot::alloc_device_table<page>(memory, line, {entries, alignof(page)});
+        REQUIRE(table.set(entries - 1, page{7}));
+        REQUIRE(table.publish(0, copy));
+    }
+    CHECK(misaligned == 0);
+}
+
 TEST_CASE("device table: requests that cannot be served are refused") {
     late_device device{{true}};
     late_line line{&device};
