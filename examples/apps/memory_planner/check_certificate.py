@@ -46,13 +46,17 @@ def read_table(path):
     """Yields the buffers of a table, and the windows of their gaps."""
     with open(path, newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
         # Each byte that is not UTF-8 is a question mark in a certificate.
-        for row in csv.DictReader(re.sub("[\udc80-\udcff]", "?", line) for line in file):
+        table, names = csv.DictReader(re.sub("[\udc80-\udcff]", "?", line) for line in file), set()
+        for row in table:
             def value(*names, otherwise=None, row=row):
                 return next((row[name] for name in names if row.get(name)), otherwise)
             after = 0 if "upper" in row else 1  # the last step is included
             name, size = value("id", "buffer", "buffer_id"), value("size")
             begin, end = value("lower", "begin", "start"), value("upper", "end")
             require(None not in (name, size, begin, end), f"{path}: a buffer has no id, no size or no lifetime")
+            require(name not in names, f"{path}:{table.line_num}: the id {name} is that of an earlier buffer, too; a byte that is not "
+                    "UTF-8 is a question mark in a certificate")
+            names.add(name)
             rules = int(value("alignment", otherwise="1")), value("offset")
             now, lives = int(begin), []
             gaps = [re.fullmatch(r"(-?\d+)-(-?\d+)(?:@0:(\d+))?", each) for each in value("gaps", otherwise="").split()]

@@ -481,6 +481,14 @@ class Names(Formats):
         done = subprocess.run([HERE / "check_certificate.py", path, table], capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_a_certificate_does_not_tell_names_apart_that_are_equal_in_it(self):
+        path = self.folder / "c.json"
+        self.made("--certificate", str(path))
+        done = subprocess.run([HERE / "check_certificate.py", path, self.folder / "table.csv"], capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"{self.folder}/table.csv:3: the id ?a is that of an earlier buffer, too; a byte that is not UTF-8 is a question mark",
+                      done.stdout)
+
     def test_the_explanation(self):
         told = json.loads(self.made("--json", "--capacity", "9", status=1).decode("utf-8"))
         self.assertEqual(told["status"], "infeasible")
@@ -685,6 +693,11 @@ class Json(Formats):
                     before = Path(path).read_text().rindex(needle)
                     line = Path(path).read_text()[:before].count("\n") + (1 if needle == "{" else 0)
                     self.assertIn(f":{line if needle != '{' else 1}: ", text)
+
+    def test_a_member_whose_name_is_a_line_break_is_refused(self):
+        buffer = '{"id": "a", "size": 4, "live": [[0, 3]]'
+        for line, text in ((2, '{\n"\\n": 1, "buffers": [' + buffer + "}]}"), (2, '{"buffers": [\n' + buffer + ', "\\n": 1}]}')):
+            self.refused(self.file("x.json", text), line, r'"\n" is unknown')
 
     def test_programs_of_executorch(self):
         wheel = ROOT / "build" / "tools" / "executorch"

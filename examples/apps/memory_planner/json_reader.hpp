@@ -51,6 +51,7 @@ public:
             line_ = line;
             if (depth > deepest) refuse("the nesting exceeds " + std::to_string(deepest) + " levels");
             if (event == json::parse_event_t::object_start) open.push_back({line, {}});
+            if (event == json::parse_event_t::key && parsed == line_key) refuse(json(line_key).dump() + " is unknown");
             if (event == json::parse_event_t::key && !open.back().keys.insert(parsed.get<std::string>()).second)
                 refuse("\"" + parsed.get<std::string>() + "\" is given twice");
             if (event == json::parse_event_t::object_end) {
