@@ -898,6 +898,21 @@ step 3 Concat 3 5 -> 6
             told = self.plan(path, "--in-place", "--capacity", str(peak))[0]  # fits only without views
             self.assertEqual((told["peak"], told["status"]), (peak, "optimal"))
 
+    def test_several_memories_without_views_that_make_each_plan_worse(self):
+        path = self.file("higher.network", self.HIGHER[13, "0 1 2 3 4 5 6"])
+        for slow in (1, 100):  # with views, a buffer of 3 bytes is in the slow memory
+            memories = ("--memory", "fast:13", "--memory", f"slow:{slow}")
+            for options in ((), ("--in-place",)):
+                told, rows = self.plan(path, *options, *memories)
+                self.assertEqual((told["cost"], told["status"]), (0, "optimal"))
+                self.assertEqual([row["memory"] for row in rows], ["fast"] * 7)
+        memories = ("--memory", "fast:1", "--memory", "slow:1")
+        self.assertIn("fit these memories", self.run_it("--in-place", *memories, path, exits_with=1).stdout)
+
+    def test_several_memories_with_shared_bytes_that_make_a_plan_cheaper(self):
+        path, memories = self.file("x.network", self.NETWORK), ("--memory", "fast:1000", "--memory", "slow:2000")
+        self.assertLess(self.plan(path, "--in-place", *memories)[0]["cost"], self.plan(path, *memories)[0]["cost"])
+
     def test_parts_that_are_not_consecutive_are_copied(self):
         rows = self.NETWORK.replace("1x2x5x5", "5x2x5x1").replace("1x1x5x5", "5x1x5x1")
         places = self.places(rows)

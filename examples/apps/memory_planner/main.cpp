@@ -113,8 +113,7 @@ struct rejected : std::logic_error {
 [[nodiscard]] outcome plan_file(const std::string& path, const options& chosen, input& given) {
     watcher watched{given, chosen.budget, is_spread(given)};
     const auto watch = [&](std::size_t memory, allot::plan_progress now) { return watched(memory, now); };
-    outcome made = plan_chosen(given, chosen, watch);
-    keep_lower(given, made, chosen, watch);
+    outcome made = plan_best(given, chosen, watch);
     made.seconds = watched.seconds();
     watched.clear();
     if (const std::string mistake = mistake_of(given, chosen, made); !mistake.empty())

@@ -10,6 +10,10 @@
 #include "paging.hpp"
 #include "queues.hpp"
 
+#include <exception>
+#include <memory>
+#include <optional>
+
 namespace planner {
 
 /// Returns whether the plan chooses among several memories for each buffer.
@@ -99,12 +103,10 @@ template <class Watch>
     return has_rows(given) ? spread_by_rows(given, until_stopped, watch) : spread(given, until_stopped, watch);
 }
 
-/// Tensors that share bytes have one offset, which can make the lowest plan higher. Plans an input of one memory in
-/// which no tensors share bytes, unless no plan of it can be lower. Replaces the input and its plan if the new plan is
-/// lower.
+/// Plans an input of one memory in which no tensors share bytes, unless no plan of it can be lower. Replaces the input
+/// and its plan if the new plan is lower.
 template <class Watch>
 void keep_lower(input& given, outcome& made, const options& chosen, Watch watch) {
-    if (!given.unshared || given.memories.size() != 1) return;
     const std::shared_ptr<input> other = given.unshared;
     apply(chosen, *other);
     const auto peak = [](const outcome& of) { return of.memories[0].plan.peak; };
@@ -117,6 +119,40 @@ void keep_lower(input& given, outcome& made, const options& chosen, Watch watch)
     if (!apart.fits() || (made.fits() && peak(made) <= peak(apart))) return;
     given = *other;
     made = std::move(apart);
+}
+
+/// Plans an input of several memories, and one in which no tensors share bytes. Keeps the cheaper plan and its input.
+template <class Watch>
+[[nodiscard]] outcome plan_cheaper(input& given, const options& chosen, Watch watch) {
+    const std::shared_ptr<input> other = given.unshared;
+    apply(chosen, *other);
+    std::optional<outcome> made;
+    std::exception_ptr refused;
+    try {
+        made = plan_chosen(given, chosen, watch);
+        if (made->cost->cost == 0) return *std::move(made);
+    } catch (const no_room&) {
+        refused = std::current_exception();
+    }
+    try {
+        outcome apart = plan_chosen(*other, chosen, watch);
+        if (made && made->cost->cost <= apart.cost->cost) return *std::move(made);
+        given = *other;
+        return apart;
+    } catch (const no_room&) {
+        if (refused) std::rethrow_exception(refused);
+    }
+    return *std::move(made);
+}
+
+/// Plans an input as `plan_chosen` does. Tensors that share bytes have one offset, which can make the best plan worse.
+/// If some do, the result is the better plan of the input and of one in which none do.
+template <class Watch>
+[[nodiscard]] outcome plan_best(input& given, const options& chosen, Watch watch) {
+    if (given.unshared && is_spread(given)) return plan_cheaper(given, chosen, watch);
+    outcome made = plan_chosen(given, chosen, watch);
+    if (given.unshared) keep_lower(given, made, chosen, watch);
+    return made;
 }
 
 /// Returns the mistake in the plan as a sentence; empty if it is valid.
