@@ -118,7 +118,7 @@ public:
     /// work of the first queue, which is no longer attached. On failure, the first queue remains attached.
     [[nodiscard]] error_type replace(queue_id queue, native_queue next) noexcept {
         if (clock_.attached(queue.index) == 0) return {};
-        return note(clock_.replace(queue.index, next));
+        return clock_.replace(queue.index, next);
     }
     /// Records a point on each queue with pending uses, so that a later wait for them records nothing: one of the
     /// queues may capture a graph then.
@@ -256,7 +256,7 @@ public:
 
     /// Returns the reason for which `allocate(wanted, queue)` would fail: `over_limit` for a queue that is not
     /// attached. After a failed call of the driver, the device counts as refusing the requests that need a wait, until
-    /// one of them succeeds.
+    /// one of them succeeds; with `wait_policy::never`, until the next one.
     [[nodiscard]] diagnosis diagnose(layout wanted, queue_id queue) const noexcept {
         diagnosis answer = arena_.diagnose(wanted);
         if (answer.reason != refusal::none) return answer;
@@ -342,6 +342,7 @@ private:
             if (const block_type given = allocate_held(wanted, known)) return given;
         }
         if constexpr (waits == wait_policy::never) {
+            error_ = {};
             cover_all(queue);
             const block_type given = poll() ? allocate_held(wanted, known) : block_type{};
             return given ? given : allocate_grown(wanted);

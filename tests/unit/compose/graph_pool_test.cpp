@@ -208,6 +208,24 @@ TEST_CASE("graph_pool: queues beyond ordered_options::queues are refused, and no
     for (unsigned queue = 0; queue != 7; ++queue) CHECK(pool.deallocate(held[queue], queue));
 }
 
+TEST_CASE("graph_pool: after a queue too many, bytes that another queue freed are still pending") {
+    simulated::queues device{9};
+    memory_type memory{simulated::timeline{&device}};
+    pool_type pool{memory};
+    pool.begin_capture();
+    const allot::layout most{200 * unit, 1};
+    void* const whole = pool.allocate(most, 0u).address;
+    for (unsigned queue = 1; queue != 8; ++queue) REQUIRE(pool.allocate({unit, 1}, queue));
+    REQUIRE(pool.deallocate(whole, 0u));
+    CHECK(!pool.allocate(most, 1u));  // the memory has no further region
+    CHECK(pool.diagnose(most, 1u).reason == allot::refusal::pending);
+    CHECK(!pool.allocate({unit, 1}, 8u));
+    CHECK(pool.diagnose({unit, 1}, 8u).reason == allot::refusal::over_limit);
+    CHECK(pool.diagnose(most, 1u).reason == allot::refusal::pending);
+    CHECK(pool.diagnose(most, 1u).device_error == 0);
+    CHECK(pool.diagnose(most, 0u).reason == allot::refusal::none);
+}
+
 TEST_CASE("graph_pool: a launch on a queue that was detached meanwhile counts again") {
     simulated::queues device{3};
     memory_type memory{simulated::timeline{&device}};

@@ -368,6 +368,33 @@ TEST_CASE("ordered: after a failed call of the driver, diagnose answers only req
     CHECK(memory.allocate({16, 16}, second));
 }
 
+TEST_CASE("ordered: without waits, diagnose answers with a failed call of the driver until the next request") {
+    queues device{2};
+    fixed<allot::ordered_options{.waits = wait_policy::never}> memory{timeline{&device}};
+    const auto first = memory.attach(0), second = memory.attach(1);
+    const auto block = memory.allocate({size, 16}, first);
+    device.submit(0);
+    memory.deallocate(block, first);
+    device.fails_in = 0;
+    CHECK_FALSE(memory.allocate({size, 16}, second));
+    CHECK(memory.diagnose({size, 16}, second).reason == refusal::device_refused);
+    CHECK_FALSE(memory.allocate({size, 16}, second));  // the driver records the point
+    CHECK(memory.diagnose({size, 16}, second).reason == refusal::pending);
+}
+
+TEST_CASE("ordered: a queue that cannot be replaced changes no answer of diagnose") {
+    queues device{2};
+    fixed<> memory{timeline{&device}};
+    const auto first = memory.attach(0);
+    const auto block = memory.allocate({size, 16}, first);
+    memory.deallocate(block, first);
+    device.fails_in = 0;
+    CHECK(memory.replace(first, 1) != 0);
+    const auto second = memory.attach(1);
+    CHECK(memory.diagnose({size, 16}, second).reason == refusal::none);
+    CHECK(memory.allocate({size, 16}, second));
+}
+
 TEST_CASE("ordered: a lost device is answered, and memory returns after abandon") {
     queues device{2};
     {
