@@ -175,10 +175,8 @@ public:
         const Offset low = end_of_blocks(had);
         if constexpr (exact) return sizes::up_to(inserted, places::lowest(low, wanted.align), need);
         // A search with limited probes finds a hole only if all holes of its bin are large enough.
-        const Offset enough = places::enough(need, wanted.align);
-        Offset sure = 0;
-        if (!checked_add<Offset>(enough, enough / 8 + nodes_type::granule, sure)) return 0;
-        return sizes::up_to(inserted, low, sure);
+        const Offset sure = sizes::sure(need, wanted.align);
+        return sure == 0 ? Offset{0} : sizes::up_to(inserted, low, sure);
     }
     /// Returns true if records are available for an extension by `size_for(inserted, wanted)`: for the hole at the end
     /// and for the holes that remain before and after the block.
@@ -350,9 +348,9 @@ public:
 
     /// Returns the size of the smallest extent that holds `count` allocations of `each`; 0 if no extent does, or if a
     /// table of `records` records is too small for them. With `given_records`, the caller gives enough records. With
-    /// limited `probes` and an alignment above the granule, the last allocations can fail in an extent of this size:
-    /// the search ends before it finds the hole. Precondition: the extent's offset is a multiple of `each.align` and of
-    /// `extent_align`.
+    /// limited `probes` and an alignment above the granule, the size is larger by about an eighth of a block and up to
+    /// four times the alignment, so that each search finds a hole. Precondition: the extent's offset is a multiple of
+    /// `each.align` and of `extent_align`.
     [[nodiscard]] static constexpr Offset bytes_for(Offset count, layout_type each) noexcept {
         return sizes::of_extent(count, each);
     }

@@ -88,6 +88,42 @@ TEST_CASE_TEMPLATE(
     }
 }
 
+TEST_CASE_TEMPLATE(
+    "bytes_for: with limited probes, the result serves the blocks", Strategy,
+    narrow_fit<best_fit_options{.candidates = 1, .probes = 1}>, narrow_fit<best_fit_options{.probes = 2}>,
+    narrow_fit<best_fit_options{.granule = 4, .candidates = 1, .probes = 1, .large = 30}>,
+    narrow_fit<best_fit_options{.records = 12, .candidates = 1, .probes = 1}>,
+    narrow_fit<best_fit_options{.records = 13, .candidates = 1, .probes = 1, .offset_index = true}>,
+    allot::best_fit<best_fit_options{.candidates = 1, .probes = 1}, std::uint32_t>,
+    allot::best_fit<best_fit_options{.granule = 8, .candidates = 1, .probes = 1, .prefer_size = true}, std::uint32_t>,
+    allot::best_fit<best_fit_options{.candidates = 1, .probes = 1, .large = 300}, std::uint32_t>,
+    allot::best_fit<best_fit_options{.candidates = 1, .probes = 1, .largest_extent = 250'000}, std::uint32_t>,
+    fit_in_band<best_fit_options{.store = node_store::in_band, .candidates = 1, .probes = 1}>,
+    fit_in_band<best_fit_options{.store = node_store::in_band, .candidates = 1, .probes = 1, .large = 40}>) {
+    using offset = typename Strategy::offset_type;
+    constexpr std::size_t largest = Strategy::in_band    ? sizeof bytes
+                                    : sizeof(offset) < 4 ? std::numeric_limits<offset>::max()
+                                                         : 200'000;
+    std::size_t judged = 0;
+    for (unsigned size = 1; size <= 700; size += 1 + size / 9) {
+        for (unsigned align = 1; align <= 256; align *= 2) {
+            if (align > std::numeric_limits<offset>::max()) break;
+            const allot::layout_for<Strategy> each{static_cast<offset>(size), static_cast<offset>(align)};
+            for (unsigned count = 1; count <= 60; count += 1 + count / 4) {
+                const std::size_t found = Strategy::bytes_for(static_cast<offset>(count), each);
+                if (found == 0 || found > largest) break;
+                CAPTURE(size);
+                CAPTURE(align);
+                CAPTURE(count);
+                for (const std::size_t more : {0U, 1U, 7U, 16U})
+                    if (found + more <= largest) CHECK(served_by<Strategy>(found + more, each) >= count);
+                ++judged;
+            }
+        }
+    }
+    CHECK(judged > 100);
+}
+
 TEST_CASE("bytes_for: no extent serves more blocks than a table on the heap can record") {
     using beside = allot::best_fit<best_fit_options{.store = node_store::side_table}, std::uint64_t>;
     using indexed = allot::best_fit<best_fit_options{.offset_index = true}, std::uint64_t>;

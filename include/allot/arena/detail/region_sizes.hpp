@@ -47,8 +47,8 @@ struct region_sizes {
             std::size_t sure = 0;
             if (checked_add(wanted.size, wanted.align + 2 * align + 64, sure) &&
                 checked_add(sure, sure / 8 + align, sure) && sure <= Space::last_offset &&
-                bytes_for(sure, wanted.align) != 0)
-                need = bytes_for(sure, wanted.align);
+                bytes_for(sure, align) != 0)
+                need = bytes_for(sure, align);  // `sure` has the bytes that the alignment skips
         }
         return {need <= Space::largest_extent ? need : 0, wanted.align};
     }

@@ -62,7 +62,16 @@ struct node_sizes {
         return wanted.align <= Nodes::granule && !is_large(wanted.size);
     }
 
-    /// Returns the size of the smallest extent that holds `count` allocations of `each`; 0 if no extent does.
+    /// Returns the size of a hole that a search with limited `probes` finds, because all holes of its bin are large
+    /// enough; 0 if the size wraps.
+    [[nodiscard]] static constexpr Offset sure(Offset need, Offset align) noexcept {
+        const Offset enough = places::enough(need, align);
+        Offset size = 0;
+        return checked_add<Offset>(enough, enough / 8 + Nodes::granule, size) ? size : Offset{0};
+    }
+
+    /// Returns the size of the smallest extent that holds `count` allocations of `each`; 0 if no extent does. With
+    /// limited `probes` and an alignment above the granule, the last allocation gets a hole that the search finds.
     /// Precondition: the extent's offset is a multiple of `each.align` and of the strategy's `extent_align`.
     [[nodiscard]] static constexpr Offset of_extent(Offset count, layout_type each) noexcept {
         if (!each.is_valid() || count == 0) return 0;
@@ -83,7 +92,15 @@ struct node_sizes {
             if (second == nowhere || !checked_multiply<Offset>(second - first, count - 1, total)) return 0;
         }
         const Offset between = count > 1 && second - first != need ? static_cast<Offset>(count - 1) : Offset{0};
-        if (!Nodes::can_record(count, between)) return 0;
+        const bool is_limited = Options.probes != all_holes && each.align > Nodes::granule;
+        if (!Nodes::can_record(count, between + (is_limited ? 1U : 0U))) return 0;
+        if (is_limited) {
+            const Offset hole = sure(need, each.align);
+            Offset more = 0;
+            if (hole == 0 || !checked_align_up<Offset>(static_cast<Offset>(hole - need), each.align, more) ||
+                !checked_add<Offset>(total, more, total))
+                return 0;
+        }
         if (!checked_add<Offset>(total, first, total) || !checked_add<Offset>(total, need, total) ||
             !checked_add<Offset>(total, Nodes::tail, total))
             return 0;
