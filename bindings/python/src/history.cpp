@@ -34,7 +34,7 @@ struct format_failure : std::runtime_error {
 template <class Read>
 auto read(const nb::bytes& from, Read reader) {
     const std::span bytes{reinterpret_cast<const std::byte*>(from.c_str()), from.size()};
-    const nb::gil_scoped_release unlocked;
+    const unlocked during;
     auto made = reader(bytes);
     if (!made)
         throw format_failure{std::string{made.error.what()} + ", at byte " + std::to_string(made.error.position)};
@@ -46,7 +46,7 @@ nb::bytes bytes_of(const std::vector<std::byte>& from) { return nb::bytes{from.d
 /// Returns what an exporter writes.
 template <class Export>
 std::string written(Export exported) {
-    const nb::gil_scoped_release unlocked;
+    const unlocked during;
     std::string text;
     const auto write = [&](std::string_view part) { text += part; };
     exported(write);
@@ -63,7 +63,7 @@ std::string page_of(const allot::event_log& log, const allot::snapshot* state, s
 }
 
 allot::event_log replay(const allot::trace& of, const std::string& allocator) {
-    const nb::gil_scoped_release unlocked;
+    const unlocked during;
     const auto is_known = [&](const auto& each) { return each.name == allocator; };
     if (std::ranges::none_of(viewer::allocators, is_known)) {
         std::string names;

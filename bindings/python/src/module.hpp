@@ -2,6 +2,8 @@
 // module: the parts of the extension module, and their common functions.
 #pragma once
 
+#include "interpreter_end.h"
+
 #include <nanobind/nanobind.h>
 
 #include <cstddef>
@@ -46,6 +48,27 @@ template <class Number>
 struct natural {
     Number value;
     operator Number() const noexcept { return value; }
+};
+
+/// Releases the interpreter's lock for its lifetime. Unlike nb::gil_scoped_release, it can be used in a daemon thread
+/// when the interpreter ends: the thread then waits forever.
+class unlocked {
+public:
+    unlocked() noexcept : state_{PyEval_SaveThread()} {}
+    unlocked(const unlocked&) = delete;
+    unlocked& operator=(const unlocked&) = delete;
+    ~unlocked() { allot_take_lock(state_); }
+
+    /// Calls `f` with the lock.
+    template <class Function>
+    void with_lock(Function f) noexcept {
+        allot_take_lock(state_);
+        f();
+        state_ = PyEval_SaveThread();
+    }
+
+private:
+    PyThreadState* state_;
 };
 
 /// Calls a function of Python from a function of C++ that must not throw, and keeps an exception until `rethrow`.

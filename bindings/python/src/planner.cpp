@@ -83,7 +83,7 @@ update replan(const table& of, const places& before, std::optional<std::uint64_t
 std::optional<std::string> mistake_in(const table& of, const numbers& offsets, std::uint64_t capacity) {
     const std::vector<std::uint64_t> given(offsets.data(), offsets.data() + offsets.size());
     if (given.size() != of.buffers.size()) throw std::invalid_argument{"each buffer needs one offset"};
-    const nb::gil_scoped_release unlocked;
+    const unlocked during;
     const allot::plan_problem problem = of.problem();
     allot::plan_heap workspace{allot::validate_space(problem)};
     const allot::plan_violation found = allot::validate(problem, given, capacity, workspace);

@@ -7,7 +7,6 @@
 #include <examples/apps/memory_planner/picture.hpp>
 
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -15,7 +14,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
-#include <functional>
 #include <optional>
 #include <sstream>
 
@@ -24,7 +22,7 @@ namespace allot_python {
 using numbers = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using steps = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using pairs = std::vector<std::pair<std::size_t, std::size_t>>;
-using progress = std::function<bool(std::uint64_t, std::uint64_t)>;
+using progress = std::optional<nb::callable>;  // (reached, bound) -> bool
 
 /// A problem of the planner is invalid: `allot.PlanError`.
 struct plan_failure : std::runtime_error {
@@ -63,12 +61,15 @@ public:
     watcher(std::optional<double> seconds, progress called);
 
     /// Called without the interpreter's lock, which it takes 20 times a second at most.
-    bool operator()(allot::plan_progress now) noexcept { return watch(now.peak, now.bound); }
-    bool operator()(allot::memories_progress now) noexcept { return watch(now.cost, now.bound); }
+    bool operator()(allot::plan_progress now, unlocked& during) noexcept { return watch(now.peak, now.bound, during); }
+    bool operator()(allot::memories_progress now, unlocked& during) noexcept {
+        return watch(now.cost, now.bound, during);
+    }
     void rethrow() { kept_.rethrow(); }
 
 private:
-    bool watch(std::uint64_t reached, std::uint64_t bound) noexcept;
+    bool watch(std::uint64_t reached, std::uint64_t bound, unlocked& during) noexcept;
+    [[nodiscard]] bool is_ended_by_call(std::uint64_t reached, std::uint64_t bound);
 
     progress called_;
     clock::time_point started_ = clock::now(), next_ = started_;
@@ -96,8 +97,8 @@ template <class Plan>
     watcher watch{seconds, std::move(called)};
     const auto begin = clock::now();
     auto answer = [&] {
-        const nb::gil_scoped_release unlocked;
-        return plan(of.problem(), [&](auto now) { return watch(now); });
+        unlocked during;
+        return plan(of.problem(), [&](auto now) { return watch(now, during); });
     }();
     watch.rethrow();
     if (!answer) throw plan_failure{reason_of(answer.error(), too_large)};

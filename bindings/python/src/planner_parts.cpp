@@ -59,23 +59,30 @@ watcher::watcher(std::optional<double> seconds, progress called) : called_{std::
                 std::chrono::duration_cast<clock::duration>(std::min(std::chrono::duration<double>{*seconds}, longest));
 }
 
-bool watcher::watch(std::uint64_t reached, std::uint64_t bound) noexcept {
+bool watcher::watch(std::uint64_t reached, std::uint64_t bound, unlocked& during) noexcept {
     if (is_done_) return true;
     const auto time = clock::now();
     if (deadline_ && time >= *deadline_) return is_done_ = true;
     if (time < next_) return false;
     next_ = time + std::chrono::milliseconds{50};
-    const nb::gil_scoped_acquire lock;
-    if (!lock) return is_done_ = true;  // the interpreter ends
-    is_done_ = !kept_.guard([&] {
-        if (PyErr_CheckSignals() != 0) throw nb::python_error{};
-        if (called_ && called_(reached, bound)) is_done_ = true;
-    }) || is_done_;
+    during.with_lock([&] {
+        is_done_ = !kept_.guard([&] {
+            if (PyErr_CheckSignals() != 0) throw nb::python_error{};
+            if (called_ && is_ended_by_call(reached, bound)) is_done_ = true;
+        }) || is_done_;
+    });
     return is_done_;
 }
 
+bool watcher::is_ended_by_call(std::uint64_t reached, std::uint64_t bound) {
+    const nb::tuple arguments = nb::make_tuple(reached, bound);
+    const nb::object result = nb::steal(allot_call(called_->ptr(), arguments.ptr()));
+    if (!result.is_valid()) throw nb::python_error{};
+    return nb::cast<bool>(result);
+}
+
 std::string picture_of(const planner::input& shown, std::vector<allot::plan_summary> plans, planner::outcome made) {
-    const nb::gil_scoped_release unlocked;
+    const unlocked during;
     for (const allot::plan_summary& each : plans) made.memories.push_back({{}, each});
     for (std::size_t i = 0; i != shown.buffers.size(); ++i) made.memories[shown.memory_of[i]].buffers.push_back(i);
     std::ostringstream out;

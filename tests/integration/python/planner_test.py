@@ -2,6 +2,8 @@
 
 import math
 import signal
+import subprocess
+import sys
 import threading
 import time
 from xml.etree import ElementTree
@@ -294,6 +296,35 @@ def test_other_threads_run_while_the_planner_works():
     stop.set()
     worker.join()
     assert made[0].fits
+
+
+@pytest.mark.parametrize("work", [
+    "allot.plan(rows, effort=2**60)", "allot.plan(rows, seconds=0.01)", "allot.plan(rows[:9])",
+    "allot.plan(rows, effort=2**60, progress=lambda *_: sum(range(10**6)) < 0)",  # other threads run during the callback
+    "allot.validate(rows[:9], numpy.zeros(9, numpy.uint64))"])
+def test_daemon_threads_do_not_end_the_process_when_the_interpreter_ends(work):
+    program = f"""
+import threading, time
+import allot, numpy
+
+rows = numpy.array({hard().tolist()}, numpy.uint64)
+
+def work():
+    while True:
+        {work}
+
+class Slow:
+    def __del__(self):
+        time.sleep(0.1)
+
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.1)
+slow = Slow()  # is deleted while the interpreter ends
+"""
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
 
 
 @st.composite
