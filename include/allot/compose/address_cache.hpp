@@ -54,8 +54,8 @@ struct address_cache_options {
     /// The largest number of bytes of all medium blocks that the cache keeps.
     std::size_t medium_bytes = std::size_t{1} << 17U;
     /// Whether a block that the cache keeps is detected when it is freed again. A freed block then has a mark in its
-    /// second word. With `slabs`, blocks that other caches or the slabs keep are detected, too, and all caches of the
-    /// heap need the same value: a cache without checks leaves the mark in the blocks that it allocates.
+    /// second word. With `slabs`, blocks that other caches or the slabs keep are detected, too. The value is that of
+    /// `address_heap_options::checks` then.
     bool checks = false;
     /// Whether the heap has slabs, whose blocks have no records: each list then has a multiple of two words.
     bool slabs = false;
@@ -88,6 +88,8 @@ public:
     static constexpr std::size_t largest = (Options.largest + record) / granule * granule - record;
     /// Whether the cache belongs to a heap with slabs.
     static constexpr bool has_slabs = Options.slabs;
+    /// Whether the cache detects blocks that are freed again.
+    static constexpr bool checks = Options.checks;
 
     /// Constructs a cache without blocks, for a thread that starts with the arena of a number.
     constexpr explicit address_cache(std::uint32_t arena = 0) noexcept : home_{arena} {}

@@ -107,6 +107,17 @@ class address_heap {
 
     static constexpr std::size_t kept_align = 2 * sizeof(void*);  // of every block in a cache
 
+    template <class Cache>
+    [[nodiscard]] static consteval bool is_cache_of_heap() noexcept {
+        static_assert(Cache::has_slabs == source::has_slabs,
+                      "allot: a heap whose maker has a slab_space needs address_cache_options{.slabs = true}, and no "
+                      "other heap does");
+        static_assert(!source::has_slabs || Cache::checks == Options.checks,
+                      "allot: with slabs, address_cache_options::checks must equal address_heap_options::checks: "
+                      "otherwise a cache leaves the marks of freed blocks in those that it allocates");
+        return true;
+    }
+
 public:
     /// Constructs a heap without arenas.
     constexpr explicit address_heap(Make make = {}) noexcept : source_{make} {}
@@ -114,9 +125,7 @@ public:
     /// Allocates a block. Returns null on failure, or if the size is 0.
     template <class Cache>
     [[nodiscard]] void* allocate(Cache& cache, layout wanted) noexcept {
-        static_assert(Cache::has_slabs == source::has_slabs,
-                      "allot: a heap whose maker has a slab_space needs address_cache_options{.slabs = true}, and no "
-                      "other heap does");
+        static_assert(is_cache_of_heap<Cache>());
         if (wanted.align <= kept_align && wanted.size <= Cache::largest && wanted.size != 0) {
             void* const kept = cache.take(wanted.size);
             return kept != nullptr ? kept : refill(cache, wanted.size);
@@ -138,6 +147,7 @@ public:
     /// Frees a block. Does nothing for a null pointer.
     template <class Cache>
     void deallocate(Cache& cache, void* address) noexcept {
+        static_assert(is_cache_of_heap<Cache>());
         if (address == nullptr) return;
         const std::size_t room = capacity(address), list = Cache::list_of(room);
         // A cache with larger lists can have allocated a block of this size in a slab.

@@ -51,7 +51,11 @@ struct make_with_slabs : make<best> {
 };
 using heap_with_slabs = allot::address_heap<make_with_slabs, allot::host::fork_lock,
                                             allot::address_heap_options{.arenas = 3, .spares = 2, .discard = 128_KiB}>;
+using heap_with_checked_slabs =
+    allot::address_heap<make_with_slabs, allot::host::fork_lock,
+                        allot::address_heap_options{.arenas = 3, .spares = 2, .checks = true, .discard = 128_KiB}>;
 using cache_with_slabs = allot::address_cache<allot::address_cache_options{.slabs = true}>;
+using checked_cache_with_slabs = allot::address_cache<allot::address_cache_options{.checks = true, .slabs = true}>;
 using medium_cache = allot::address_cache<allot::address_cache_options{.medium = 6000, .medium_bytes = 20'000}>;
 using medium_cache_with_slabs =
     allot::address_cache<allot::address_cache_options{.medium = 8200, .checks = true, .slabs = true}>;
@@ -610,7 +614,7 @@ TEST_CASE("address_heap: with mappings, random calls keep the bytes of live bloc
         pages::maps = maps;
         pages::remaps = remaps;
         heap_with_mappings heap{};
-        cache_with_slabs cache;
+        checked_cache_with_slabs cache;
         for (std::uint32_t seed = 1; seed != 3; ++seed) play(heap, cache, seed, 5000);
         heap.flush(cache);
         heap.trim(64_KiB);
@@ -624,7 +628,7 @@ TEST_CASE("address_heap: with mappings, random calls keep the bytes of live bloc
 
 TEST_CASE("address_heap: a large block that must move to grow has its own mapping from then on") {
     heap_with_mappings heap{};
-    cache_with_slabs cache;
+    checked_cache_with_slabs cache;
     const auto mapped = [&] { return heap.statistics().mappings; };
     void* const walls[] = {heap.allocate(cache, {.size = 3_MiB}), heap.allocate(cache, {.size = 3_MiB})};
     auto* block = static_cast<unsigned char*>(heap.allocate(cache, {.size = 3_MiB + 1}));
@@ -666,7 +670,7 @@ TEST_CASE("address_heap: a large block that must move to grow has its own mappin
 
 TEST_CASE("address_heap: a block with its own mapping that becomes small moves back to the arena") {
     heap_with_mappings heap{};
-    cache_with_slabs cache;
+    checked_cache_with_slabs cache;
     for (const std::size_t last : {50'000U, 500U}) {
         void* blocks[3];
         for (void*& each : blocks) each = heap.allocate(cache, {.size = 200'000});
@@ -690,7 +694,7 @@ TEST_CASE("address_heap: an address as of a block with its own mapping is report
     CHECK_FALSE(heap.owns(page + 64));
     heap.deallocate(page + 64);
     CHECK(std::exchange(noted::all, {}) == std::vector{allot::misuse::foreign_block});
-    cache_with_slabs cache;
+    checked_cache_with_slabs cache;
     void* blocks[3];
     for (void*& each : blocks) each = heap.allocate(cache, {.size = 200'000});
     void* const moved = heap.reallocate(cache, blocks[1], 3_MiB);
@@ -706,7 +710,7 @@ TEST_CASE_TEMPLATE("address_heap: blocks that grow and are freed use the same ad
                    heap_with_mappings) {
     for (const std::size_t first : {20'000U, 70'000U}) {
         Heap heap{};
-        cache_with_slabs cache;
+        std::conditional_t<std::is_same_v<Heap, heap_with_slabs>, cache_with_slabs, checked_cache_with_slabs> cache;
         std::size_t held = 0;
         for (int round = 0; round != 60; ++round) {
             void* blocks[3]{};
@@ -738,8 +742,8 @@ TEST_CASE("address_heap: with medium blocks in caches, random calls keep the byt
 }
 
 TEST_CASE("address_heap: a cache of medium blocks gives the blocks of slabs back to them") {
-    static constinit heap_with_slabs heap{};
-    cache_with_slabs cache;
+    static constinit heap_with_checked_slabs heap{};
+    checked_cache_with_slabs cache;
     allot::address_cache<allot::address_cache_options{
         .largest = 512, .medium = 6000, .medium_bytes = 20'000, .checks = true, .slabs = true}>
         of_medium;
@@ -756,7 +760,7 @@ TEST_CASE("address_heap: a cache of medium blocks gives the blocks of slabs back
 }
 
 TEST_CASE("address_heap: a cache keeps medium blocks, takes them again, and frees them to make room") {
-    heap_with_slabs heap{};
+    heap_with_checked_slabs heap{};
     medium_cache_with_slabs cache;
     for (const std::size_t size : {1025U, 4096U, 8192U}) {
         void* const first = heap.allocate(cache, {.size = size});
@@ -832,7 +836,7 @@ TEST_CASE("address_heap: with checks, misuses of medium blocks are reported and 
 }
 
 TEST_CASE("address_heap: threads free medium blocks of each other, and keep them") {
-    heap_with_slabs heap{};
+    heap_with_checked_slabs heap{};
     std::atomic<void*> slots[50]{};
     std::vector<std::thread> threads;
     for (unsigned seed = 0; seed != 4; ++seed)
