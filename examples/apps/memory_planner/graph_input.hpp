@@ -5,6 +5,9 @@
 //     --recompute   operators that read and write few bytes are repeated, so that their results need not be in memory
 //                   between two readers
 //     --in-place    tensors share bytes (network_graph.hpp)
+//
+// Parts that share the bytes of a tensor have fixed distances, which can make the lowest plan higher. With --in-place,
+// the input therefore has others: the orders and the shared bytes that follow from fewer permissions.
 #pragma once
 
 #include "network_graph.hpp"
@@ -95,13 +98,13 @@ struct transformed_network {
     std::string text;
     demo::network net;
 
-    transformed_network(const std::string& given, const std::string& path, const options& chosen)
+    transformed_network(const std::string& given, const std::string& path, const options& chosen, sharing permitted)
         : text{given}, net{demo::network_reader{path}.read(given)} {
         if (net.has_branches() && chosen.recompute)
             throw input_error{path + ": --recompute does not support branches and loops"};
         given_bound = net.has_branches() ? most_live(net) : net.lower_bound();
         const auto replace = [&](auto change) {
-            const allot::recomputed_graph graph = change(network_graph{net, chosen}.graph());
+            const allot::recomputed_graph graph = change(network_graph{net, chosen, permitted}.graph());
             text = text_of(comments_of(given), net, graph);
             net = demo::network_reader{path}.read(text);
         };
@@ -126,10 +129,10 @@ struct transformed_network {
     std::optional<std::uint64_t> order_bound{};  // lower bound of all orders
 };
 
-/// Returns the buffers of a network with the sharing that the options select.
+/// Returns the buffers of a network whose tensors share bytes as permitted.
 [[nodiscard]] inline input input_of(const std::shared_ptr<const transformed_network>& changed, const std::string& path,
-                                    const options& chosen) {
-    const auto graph = std::make_shared<const network_graph>(changed->net, chosen);
+                                    const options& chosen, sharing permitted) {
+    const auto graph = std::make_shared<const network_graph>(changed->net, chosen, permitted);
     std::vector<std::uint32_t> order(changed->net.steps.size());
     for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
     const bool has_branches = changed->net.has_branches();
@@ -160,17 +163,37 @@ struct transformed_network {
                    : std::string{found.what()} + ": " + std::to_string(found.first) + ", " +
                          std::to_string(found.second);
     };
-    if (!made.together.empty()) {
-        options apart = chosen;
-        apart.in_place = false;
-        made.unshared = std::make_shared<input>(input_of(changed, path, apart));
-    }
     return made;
 }
 
 /// Returns the buffers of a network with the order, the repetitions and the sharing that the options select.
 [[nodiscard]] inline input graph_input(const std::string& text, const std::string& path, const options& chosen) {
-    return input_of(std::make_shared<const transformed_network>(text, path, chosen), path, chosen);
+    using network = std::shared_ptr<const transformed_network>;
+    const auto ordered_for = [=](sharing permitted) -> network {
+        return std::make_shared<const transformed_network>(text, path, chosen, permitted);
+    };
+    if (!chosen.in_place) return input_of(ordered_for(sharing::none), path, chosen, sharing::none);
+    const network first = ordered_for(sharing::parts);
+    input made = input_of(first, path, chosen, sharing::parts);
+    std::vector<sharing> permissions{sharing::parts};
+    for (const sharing fewer : {sharing::whole, sharing::none})
+        if (network_graph{first->net, chosen, fewer}.graph().aliases.size() !=
+            network_graph{first->net, chosen, permissions.back()}.graph().aliases.size())
+            permissions.push_back(fewer);
+    for (const sharing of_order : permissions) {
+        const auto made_once = std::make_shared<network>(of_order == sharing::parts ? first : nullptr);
+        for (const sharing permitted : permissions) {
+            if (of_order == sharing::parts && permitted == sharing::parts) continue;
+            made.others.emplace_back([=, bound = made.order_bound] {
+                if (!*made_once) *made_once = ordered_for(of_order);
+                input other = input_of(*made_once, path, chosen, permitted);
+                other.order_bound = bound;
+                return other;
+            });
+        }
+        if (!chosen.order && !chosen.recompute) break;
+    }
+    return made;
 }
 
 }  // namespace planner

@@ -91,7 +91,7 @@ struct input {
     std::optional<std::uint64_t> order_bound;       // bytes that every order of the operators needs
     std::vector<std::uint64_t> shift;               // by buffer, or empty: bytes before the tensor in its buffer
     std::string network;                            // the network in the order of the plan
-    std::shared_ptr<input> unshared;                // if tensors share bytes: the network in which none do
+    std::vector<std::function<input()>> others;     // the network in other orders, with other bytes shared
     std::function<std::string(const std::vector<std::uint64_t>&)> run;  // runs a graph; returns the mistake, or ""
     std::optional<submission> submitted;                                // if operators run on several queues
     bool has_branches = false;  // whether a step may be followed by one that is not the next

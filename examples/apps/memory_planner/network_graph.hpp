@@ -22,16 +22,20 @@
 
 namespace planner {
 
+/// Tensors that may share bytes: none; an output and an input of the same size; also a tensor and its parts.
+enum class sharing : unsigned char { none, whole, parts };
+
 /// A network as a graph. The graph is a view of this object.
 class network_graph {
 public:
-    network_graph(const demo::network& net, const options& chosen) : net_{net}, strided_{chosen.strided} {
+    network_graph(const demo::network& net, const options& chosen, sharing permitted)
+        : net_{net}, strided_{chosen.strided}, permitted_{permitted} {
         for (const demo::tensor& each : net.tensors)
             tensors_.push_back({each.size, chosen.align, each.is_input, each.is_output});
         for (const demo::step& each : net.steps) {
             lists_.emplace_back(each.reads.begin(), each.reads.end());
             lists_.emplace_back(each.writes.begin(), each.writes.end());
-            if (chosen.in_place) add_aliases(each);
+            if (permitted != sharing::none) add_aliases(each);
             strides_.push_back(strides_of(each));
             next_.emplace_back(each.next);
             steps_.resize(aliases_.size(), next_.size() - 1);
@@ -70,6 +74,8 @@ private:
             if (net_.tensors[each.reads[0]].size != net_.tensors[each.writes[0]].size) return;
             add(each.reads[0], each.writes[0], 0);
             if (net_.has_branches()) add(each.reads[0], each.writes[0], 0, allot::alias_kind::overwrite);
+        } else if (permitted_ == sharing::whole) {
+            return;
         } else if (each.writes.size() == 1 && (name == "concat" || name == "concatenation")) {
             divide(each.writes[0], each.reads);
         } else if (each.reads.size() == 1 && (name == "split" || name == "split_v")) {
@@ -201,6 +207,7 @@ private:
 
     const demo::network& net_;
     const std::vector<std::string>& strided_;  // operators that can use rows that are apart
+    sharing permitted_;
     std::vector<allot::graph_tensor> tensors_;
     std::vector<std::vector<std::uint32_t>> lists_;  // tensors that an operator reads; those that it writes; …
     std::vector<std::vector<allot::strided_tensor>> strides_;

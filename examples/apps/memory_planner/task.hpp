@@ -11,7 +11,6 @@
 #include "queues.hpp"
 
 #include <exception>
-#include <memory>
 #include <optional>
 
 namespace planner {
@@ -103,56 +102,49 @@ template <class Watch>
     return has_rows(given) ? spread_by_rows(given, until_stopped, watch) : spread(given, until_stopped, watch);
 }
 
-/// Plans an input of one memory in which no tensors share bytes, unless no plan of it can be lower. Replaces the input
-/// and its plan if the new plan is lower.
-template <class Watch>
-void keep_lower(input& given, outcome& made, const options& chosen, Watch watch) {
-    const std::shared_ptr<input> other = given.unshared;
-    apply(chosen, *other);
-    const auto peak = [](const outcome& of) { return of.memories[0].plan.peak; };
-    const part all{*other, 0};
+/// Returns the cost of a plan in several memories, or the bytes of one in a single memory. `unlimited` if it does not
+/// fit.
+[[nodiscard]] inline std::uint64_t height_of(const input& given, const outcome& made) {
+    if (is_spread(given)) return made.cost->cost;
+    return made.fits() ? made.memories[0].plan.peak : unlimited;
+}
+/// Returns a lower bound on the height of all plans of an input.
+[[nodiscard]] inline std::uint64_t least_height(const input& given) {
+    if (is_spread(given)) return 0;
+    const part all{given, 0};
     allot::plan_heap workspace{allot::bound_space(all.problem())};
     const auto bound = allot::bound_of(all.problem(), workspace);
-    const std::uint64_t enough = bound ? bound->bytes : 0;
-    if (made.fits() && (other->memories[0].capacity != unlimited || peak(made) <= enough)) return;
-    outcome apart = plan_chosen(*other, chosen, watch);
-    if (!apart.fits() || (made.fits() && peak(made) <= peak(apart))) return;
-    given = *other;
-    made = std::move(apart);
+    return bound ? bound->bytes : 0;
 }
 
-/// Plans an input of several memories, and one in which no tensors share bytes. Keeps the cheaper plan and its input.
-template <class Watch>
-[[nodiscard]] outcome plan_cheaper(input& given, const options& chosen, Watch watch) {
-    const std::shared_ptr<input> other = given.unshared;
-    apply(chosen, *other);
-    std::optional<outcome> made;
-    std::exception_ptr refused;
-    try {
-        made = plan_chosen(given, chosen, watch);
-        if (made->cost->cost == 0) return *std::move(made);
-    } catch (const no_room&) {
-        refused = std::current_exception();
-    }
-    try {
-        outcome apart = plan_chosen(*other, chosen, watch);
-        if (made && made->cost->cost <= apart.cost->cost) return *std::move(made);
-        given = *other;
-        return apart;
-    } catch (const no_room&) {
-        if (refused) std::rethrow_exception(refused);
-    }
-    return *std::move(made);
-}
-
-/// Plans an input as `plan_chosen` does. Tensors that share bytes have one offset, which can make the best plan worse.
-/// If some do, the result is the better plan of the input and of one in which none do.
+/// Plans an input as `plan_chosen` does, and its others. Keeps the best plan and its input. With a capacity, the first
+/// plan that fits ends the work.
 template <class Watch>
 [[nodiscard]] outcome plan_best(input& given, const options& chosen, Watch watch) {
-    if (given.unshared && is_spread(given)) return plan_cheaper(given, chosen, watch);
-    outcome made = plan_chosen(given, chosen, watch);
-    if (given.unshared) keep_lower(given, made, chosen, watch);
-    return made;
+    std::optional<outcome> best;
+    std::exception_ptr refused;
+    const auto try_input = [&](input& from) {
+        try {
+            outcome made = plan_chosen(from, chosen, watch);
+            if (best && height_of(from, made) >= height_of(given, *best)) return;
+            best = std::move(made);
+            if (&from != &given) given = std::move(from);
+        } catch (const no_room&) {
+            if (!refused) refused = std::current_exception();
+        }
+    };
+    const auto others = std::move(given.others);
+    const bool ends_at_a_fit = !is_spread(given) && given.memories[0].capacity != unlimited;
+    try_input(given);
+    for (const auto& make : others) {
+        const std::uint64_t height = best ? height_of(given, *best) : unlimited;
+        if (best && (height <= given.order_bound.value_or(0) || (ends_at_a_fit && height != unlimited))) break;
+        input other = make();
+        apply(chosen, other);
+        if (!best || least_height(other) < height) try_input(other);
+    }
+    if (!best) std::rethrow_exception(refused);
+    return *std::move(best);
 }
 
 /// Returns the mistake in the plan as a sentence; empty if it is valid.
