@@ -24,8 +24,8 @@
 // The buffer of the part spans all of its rows, and the bytes between them are not used by others. Inputs and outputs
 // of the graph stay consecutive. Views with rows of one tensor that follow each other are tried together and alone.
 //
-// The group of a tensor has one offset, which can make the lowest plan and its bound higher. Compare the peak with those
-// of plans of the graph without views of parts, and without aliases.
+// The group of a tensor has one offset, which can make the lowest plan and its bound higher. Compare the peak with
+// those of plans of the graph without views of parts, and without aliases.
 //
 // When to use: before `plan`, for operators that can work in place, and for reshaping, slicing, splitting and
 // concatenation.
