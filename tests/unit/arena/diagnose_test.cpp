@@ -204,3 +204,16 @@ TEST_CASE("arena: the first region has the strategy's alignment, so that all of 
         CHECK(arena.allocate({8192, 1}));
     }
 }
+
+TEST_CASE("diagnose: a pool that grows has no slot for a larger alignment than that of its slots") {
+    allot::arena<allot::host::heap, allot::pool<allot::pool_options{.slot = 1000, .align = 16}>,
+                 allot::growth::fixed<allot::growth_options{.step = 1000, .regions = 4}>>
+        memory;
+    const auto block = memory.allocate({8, 8});
+    REQUIRE(block);
+    const std::size_t held = memory.size();
+    CHECK_FALSE(memory.allocate({36, 512}));
+    CHECK(memory.diagnose({36, 512}).reason != allot::refusal::none);
+    CHECK(memory.size() == held);
+    memory.deallocate(block);
+}

@@ -45,9 +45,8 @@ struct region_sizes {
             // A strategy with a limited search finds a hole only if it is larger than necessary. For slots, which are
             // equal, no larger size is possible.
             std::size_t sure = 0;
-            if (checked_add(wanted.size, wanted.align + 2 * align + 64, sure) &&
-                checked_add(sure, sure / 8 + align, sure) && sure <= Space::last_offset &&
-                bytes_for(sure, align) != 0)
+            if (need != 0 && checked_add(wanted.size, wanted.align + 2 * align + 64, sure) &&
+                checked_add(sure, sure / 8 + align, sure) && sure <= Space::last_offset && bytes_for(sure, align) != 0)
                 need = bytes_for(sure, align);  // `sure` has the bytes that the alignment skips
         }
         return {need <= Space::largest_extent ? need : 0, wanted.align};
