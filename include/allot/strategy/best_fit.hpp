@@ -349,7 +349,7 @@ public:
     /// Returns the size of the smallest extent that holds `count` allocations of `each`; 0 if no extent does, or if a
     /// table of `records` records is too small for them. With `given_records`, the caller gives enough records. With
     /// limited `probes` and an alignment above the granule, the size is larger by about an eighth of a block and up to
-    /// four times the alignment, so that each search finds a hole. Precondition: the extent's offset is a multiple of
+    /// twice the alignment, so that each search finds a hole. Precondition: the extent's offset is a multiple of
     /// `each.align` and of `extent_align`.
     [[nodiscard]] static constexpr Offset bytes_for(Offset count, layout_type each) noexcept {
         return sizes::of_extent(count, each);

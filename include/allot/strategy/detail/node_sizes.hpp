@@ -71,7 +71,7 @@ struct node_sizes {
     }
 
     /// Returns the size of the smallest extent that holds `count` allocations of `each`; 0 if no extent does. With
-    /// limited `probes` and an alignment above the granule, the last allocation gets a hole that the search finds.
+    /// limited `probes` and an alignment above the granule, the search finds the hole for the last allocation.
     /// Precondition: the extent's offset is a multiple of `each.align` and of the strategy's `extent_align`.
     [[nodiscard]] static constexpr Offset of_extent(Offset count, layout_type each) noexcept {
         if (!each.is_valid() || count == 0) return 0;
@@ -95,9 +95,11 @@ struct node_sizes {
         const bool is_limited = Options.probes != all_holes && each.align > Nodes::granule;
         if (!Nodes::can_record(count, between + (is_limited ? 1U : 0U))) return 0;
         if (is_limited) {
+            const bool is_top = is_large(each.size);
             const Offset hole = sure(need, each.align);
-            Offset more = 0;
-            if (hole == 0 || !checked_align_up<Offset>(static_cast<Offset>(hole - need), each.align, more) ||
+            const auto has = static_cast<Offset>(count > 1 && !is_top ? second - first : first + need - start);
+            Offset more = hole > has ? static_cast<Offset>(hole - has) : Offset{0};
+            if (hole == 0 || !checked_align_up<Offset>(more, is_top ? each.align : Offset{Nodes::granule}, more) ||
                 !checked_add<Offset>(total, more, total))
                 return 0;
         }
