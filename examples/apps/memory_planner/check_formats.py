@@ -20,6 +20,7 @@ import unittest
 from pathlib import Path
 
 import check
+import pte_to_plan
 
 try:
     import jsonschema
@@ -719,6 +720,33 @@ class Json(Formats):
             done = convert(self.file("damaged.pte", text))
             self.assertEqual((done.returncode, done.stdout), (1, ""))
             self.assertRegex(done.stderr, r"^\S+damaged.pte: [^\n]+\n$")
+
+    def test_damaged_programs_of_executorch(self):
+        def tensor(*sizes):
+            place = {"memory_id": 1, "memory_offset_low": 0, "memory_offset_high": 0}
+            return {"val_type": "Tensor", "val": {"scalar_type": "FLOAT", "sizes": sizes, "allocation_info": place}}
+
+        def problem(*values, plans=1):
+            call = {"instr_args_type": "KernelCall", "instr_args": {"args": list(range(len(values)))}}
+            plan = {"name": "forward", "values": values, "chains": [{"instructions": [call]}],
+                    "non_const_buffer_sizes": [0, 64]}
+            return pte_to_plan.problem_of(pte_to_plan.method_of({"execution_plan": [plan] * plans}, None))
+
+        def items(kind, *indexes):
+            return {"val_type": kind, "val": {"items": indexes}}
+
+        made = problem(tensor(2, 3), items("TensorList", 0), items("OptionalTensorList", 0, -1, 9), {"val_type": "Null"})
+        self.assertEqual([(each["size"], each["live"]) for each in made["buffers"]], [(24, [[0, 1]])])
+        for values, plans, reason in [
+            ([tensor(4), items("TensorList", 0, 1)], 1, "value 1 is a list that contains the list 1"),
+            ([items("TensorList", 1), items("OptionalTensorList", 0)], 1, "value 0 is a list that contains the list 1"),
+            ([tensor(2, -3)], 1, "tensor 0 has -24 bytes"),
+            ([tensor(2 ** 31, 2 ** 31)], 1, "tensor 0 has 18446744073709551616 bytes"),
+            ([], 1, "the program plans no tensors"),
+            ([], 0, "the program has no method."),
+        ]:
+            with self.subTest(reason=reason), self.assertRaisesRegex(pte_to_plan.Refused, re.escape(reason)):
+                problem(*values, plans=plans)
 
 
 class Queues(Formats):

@@ -49,13 +49,16 @@ def read(path):
                                Path(folder) / "program.pte"], capture_output=True, text=True, check=False)
         made = Path(folder) / "program.json"
         if done.returncode != 0 or not made.exists():
-            raise Refused(f"the file is damaged: {' '.join((done.stdout + done.stderr).split())[:200]}.")
+            reason = " ".join((done.stdout + done.stderr).split())[:200]
+            raise Refused(f"the file is damaged{': ' if reason else ''}{reason}.")
         return json.loads(made.read_text(encoding="utf-8", errors="replace"))
 
 
 def method_of(program, name):
     plans = program.get("execution_plan", [])
     chosen = [plan for plan in plans if name in (None, plan.get("name"))]
+    if not plans:
+        raise Refused("the program has no method.")
     if len(chosen) != 1:
         names = ", ".join(str(plan.get("name")) for plan in plans)
         raise Refused(f"the program has the methods {names}; select one with --method NAME.")
@@ -77,15 +80,17 @@ def arguments_of(instruction, index):
 
 
 def flat(values, index):
-    """Returns the tensors of a value: itself, or the elements of a list."""
-    if index < 0 or index >= len(values):
-        return []
-    kind, value = values[index].get("val_type"), values[index].get("val", {})
-    if kind == "Tensor":
-        return [index]
-    if kind in ("TensorList", "OptionalTensorList"):
-        return [each for item in value.get("items", []) for each in flat(values, item)]
-    return []
+    """Returns the tensors of a value: itself, or the elements of a list. The elements of a list are no lists."""
+    def kind_of(number):
+        return values[number].get("val_type") if 0 <= number < len(values) else None
+
+    if kind_of(index) not in ("TensorList", "OptionalTensorList"):
+        return [index] if kind_of(index) == "Tensor" else []
+    items = values[index].get("val", {}).get("items", [])
+    for item in items:
+        if kind_of(item) in ("TensorList", "OptionalTensorList"):
+            raise Refused(f"the file is damaged: value {index} is a list that contains the list {item}.")
+    return [item for item in items if kind_of(item) == "Tensor"]
 
 
 def lifetimes(method):
@@ -121,6 +126,8 @@ def tensors(method):
         if value["scalar_type"] not in ELEMENT_BYTES:
             raise Refused(f"tensor {index} has the type {value['scalar_type']}, whose size is unknown.")
         size = math.prod(value.get("sizes", [])) * ELEMENT_BYTES[value["scalar_type"]]
+        if not 0 <= size < 1 << 63:
+            raise Refused(f"the file is damaged: tensor {index} has {size} bytes.")
         offset = place["memory_offset_low"] + (place["memory_offset_high"] << 32)
         found.append([place["memory_id"], offset, offset + size, begin, end, f"t{index}"])
     return found
