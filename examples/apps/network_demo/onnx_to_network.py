@@ -888,9 +888,12 @@ def check_texts(message, place=""):
 
 def load(path):
     """Returns the model of a file. Raises an exception for bytes that are no field of a model."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = onnx.load(str(path), load_external_data=False)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = onnx.load(str(path), load_external_data=False)
+    except SystemError as error:  # protobuf in C has decoded only the first bytes, and warned
+        raise DecodeError from error
     check_texts(model)
     return model
 
