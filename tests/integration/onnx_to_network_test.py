@@ -240,9 +240,9 @@ class OnnxToNetwork(unittest.TestCase):
 
     def test_white_space_and_small_types(self):
         int4 = 22  # the code of INT4, for which an older onnx has no name
-        nodes = [node("Mystery", ["my input"], ["y"], domain="com.example")]
+        nodes = [node("Mystery", ["my\0 input"], ["y"], domain="com.example")]
         self.check(
-            model(nodes, [value("my input", 3, dtype=TensorProto.BOOL)], [value("y", 3, dtype=int4)]),
+            model(nodes, [value("my\0 input", 3, dtype=TensorProto.BOOL)], [value("y", 3, dtype=int4)]),
             ["network tiny", "tensor 0 3 bool 3 my_input", "tensor 1 2 int4 3 y", "input 0", "output 1",
              "step 0 Mystery 0 -> 1"])
 

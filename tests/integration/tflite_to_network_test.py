@@ -45,7 +45,7 @@ class TfliteToNetwork(unittest.TestCase):
 
     def test_constants_and_variables_are_dropped(self):
         values = [Value("w", [2], data=bytes(8)), Value("y", [2, 3]), Value("x", [2, 3]), Value("state", [9], variable=True),
-                  Value("a b", [2, 3])]
+                  Value("a \0b", [2, 3])]
         self.check(
             model(values, [(ADD, [2, 0], [4]), (ABS, [4], [3]), (ABS, [4, -1], [1])], [2], [1]),
             ["network tiny", "tensor 0 24 float32 2x3 y", "tensor 1 24 float32 2x3 x", "tensor 2 24 float32 2x3 a_b", "input 1",

@@ -243,7 +243,7 @@ def graph_of(data):
 
 
 def one_word(text):
-    return re.sub(r"\s+", "_", text)
+    return re.sub(r"[\s\0]+", "_", text)  # a zero is the mark of a binary file
 
 
 def text_of(graph, name, source):
