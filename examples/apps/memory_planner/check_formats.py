@@ -675,6 +675,7 @@ class Json(Formats):
             (buffer(memories=["far"]), '"id": "state"', '"memories" contains "far", which is no memory'),
             (buffer(paged=1), '"id": "state"', '"paged" is not of type boolean'),
             (lambda whole: whole["memories"][1].update(name="fast"), '"name": "fast",\n   "cost"', 'the memory "fast" is given twice'),
+            (lambda whole: whole["memories"][0].update(cost=4), '"name": "slow"', 'the memory "slow" costs less than the previous one'),
             (lambda whole: whole.update(memories=[]), "{", "there are not 1 to 64 memories"),
             (lambda whole: whole.update(buffers=[]), "{", "the file contains no buffers"),
             (lambda whole: whole.update(together=[["input", "x"]]), None, 'unknown buffer "x"'),

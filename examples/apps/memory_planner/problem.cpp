@@ -83,6 +83,9 @@ private:
             refuse("the memory \"" + fresh.name + "\" is given twice");
         if (of.contains("capacity") && !of["capacity"].is_null()) fresh.capacity = number(of, "capacity");
         if (of.contains("cost")) fresh.cost = number(of, "cost");
+        const std::size_t position = made_.memories.size();
+        if (position != 0 && fresh.cost.value_or(position) < made_.memories.back().cost.value_or(position - 1))
+            refuse("the memory \"" + fresh.name + "\" costs less than the previous one");
         if (of.contains("reserved"))
             for (const json& range : member(of, "reserved", json::value_t::array)) {
                 only(at(range, "a reserved range"), {"offset", "size"});
