@@ -88,9 +88,17 @@ public:
     /// stricter order applies. A stack and a ring together reclaim nothing.
     static constexpr reclaim reclaims = detail::reclaim_of_both(rows_type::reclaims, tables_type::reclaims);
 
-    /// Constructs the allocator. Entries count from `origin`, which entries that are pointers do not use.
-    paged(Rows&& rows, Tables&& tables, typename Table::row_address origin = {}) noexcept
+    /// Constructs the allocator. Entries count from `origin`, which entries that are addresses do not use.
+    paged(Rows&& rows, Tables&& tables, typename Table::row_address origin) noexcept
         : rows_{std::forward<Rows>(rows)}, tables_{std::forward<Tables>(tables)}, origin_{origin} {}
+    /// Constructs the allocator. Entries that count do so from an address that is value-initialized, such as that of
+    /// buffer 0.
+    paged(Rows&& rows, Tables&& tables) noexcept
+        : paged{std::forward<Rows>(rows), std::forward<Tables>(tables), typename Table::row_address{}} {
+        static_assert(!std::is_pointer_v<typename Table::row_address> || std::is_pointer_v<value>,
+                      "allot: the offsets or indexes of these rows count from an origin: pass it as the third argument "
+                      "of paged, such as rows.regions()[0].base");
+    }
 
     /// Allocates the rows for `wanted.size` bytes, each aligned to `wanted.align`. Returns an empty block on failure.
     [[nodiscard]] block_type allocate(layout wanted) noexcept { return try_allocate(wanted, nullptr); }
