@@ -97,7 +97,10 @@ public:
         regions_.acquire_window();
     }
     /// Moves the device in. Acquires the same memory as the default constructor.
-    explicit arena(Device device) noexcept : regions_{std::move(device)} { regions_.acquire_window(); }
+    explicit arena(Device device) noexcept : regions_{std::move(device)} {
+        static_assert(detail::moves_into_arena<Device>());
+        regions_.acquire_window();
+    }
 
     /// Acquires a first region of at least `size` bytes. If the device fails, the arena has no region, and `diagnose`
     /// returns the device's error. A size above the growth's limit, or unsuited to the strategy, acquires nothing, and
@@ -105,7 +108,9 @@ public:
     arena(Device device, std::size_t size) noexcept : regions_{std::move(device)} { regions_.acquire_first(size); }
 
     /// Deduces the strategy and the growth from the last argument (deduction.hpp).
-    arena(Device device, use_policies<Strategy, Growth>) noexcept : arena{std::move(device)} {}
+    arena(Device device, use_policies<Strategy, Growth>) noexcept : arena{std::move(device)} {
+        static_assert(detail::moves_into_arena<Device>());
+    }
     /// Deduces the strategy and the growth from the last argument (deduction.hpp).
     arena(Device device, std::size_t size, use_policies<Strategy, Growth>) noexcept : arena{std::move(device), size} {}
 

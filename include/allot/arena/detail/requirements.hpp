@@ -30,6 +30,16 @@ consteval bool arena_order() {
     return true;
 }
 
+/// Compiles only if an arena can be made with a device.
+template <class Device>
+consteval bool moves_into_arena() {
+    static_assert(
+        std::move_constructible<Device>,
+        "allot: this device contains its memory and cannot be moved: write the type of the arena, which makes "
+        "the device: arena<host::static_storage<64_KiB>, best_fit<>> memory");
+    return true;
+}
+
 /// Compiles only if an arena can acquire its region, or regions, without a size.
 template <class Device, class Growth>
 consteval bool window_requirements() {
