@@ -327,9 +327,12 @@ class Certificate:
     def check_table(self, path):
         rows = {}
         given, own = collections.Counter(), collections.Counter(each["name"] for each in self.buffers)
-        for row in read_table(path):
-            given.update((row.name, *life, row.size) for life in row.lives)
-            rows[row.name] = row
+        try:
+            for row in read_table(path):
+                given.update((row.name, *life, row.size) for life in row.lives)
+                rows[row.name] = row
+        except csv.Error as error:
+            raise Wrong(f"{path}: {error}") from error
         require(all(own[name] == 1 for name, row in rows.items() if row.whole is None and name in own),
                 f"{path}: the certificate has a buffer twice")
         own = collections.Counter((each["name"], *life, each["size"]) for each in self.buffers for life in each["lives"])
@@ -358,7 +361,7 @@ def main(path, table=None):
         sentences, proved = certificate.check()
         if table:
             certificate.check_table(table)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError, OSError) as error:
         print(f"{path}: not readable as a certificate: {type(error).__name__}: {error}")
         return 1
     except Wrong as error:

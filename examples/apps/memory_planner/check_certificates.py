@@ -58,6 +58,9 @@ class Certificates(unittest.TestCase):
         """Returns the exit status of the checker and its sentence."""
         path = self.folder / "judged.json"
         path.write_text(json.dumps(data))
+        return self.judged_file(path, table)
+
+    def judged_file(self, path, table=None):
         command = [HERE / "check_certificate.py", path, *([table] if table else [])]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         return done.returncode, done.stdout + done.stderr
@@ -225,6 +228,15 @@ class Certificates(unittest.TestCase):
                 status, text = changed(change)
                 self.assertEqual(status, 1, text)
                 self.assertIn(sentence, text)
+
+        deep, long = self.folder / "deep.json", self.folder / "long.csv"
+        deep.write_text("[" * 50_000)
+        long.write_text("id,lower,upper,size\n" + "b" * 200_000 + ",0,2,4096\n")
+        for path in (deep, self.folder):
+            self.assertRegex(self.judged_file(path)[1], f"^{path}: not readable as a certificate: .*\n$")
+        status, text = self.judged(good, long)
+        self.assertEqual(status, 1)
+        self.assertRegex(text, r"^\S+judged.json: wrong: \S+long.csv: field larger than .*\n$")
 
         for bound, status in ((5120, 0), (5121, 1)):  # also of a plan that is not said to be optimal
             self.assertEqual(changed(lambda b, m, d: [m.update(peak=9999, bound=bound), d.update(status="feasible")])[0], status)  # noqa: B023
