@@ -12,6 +12,8 @@
 // blocks. Discarded pages use no memory until a later block writes to them. If the device states `discarded_is_zero`,
 // they read as zero.
 //
+// An arena with `hardening::debug` first checks all freed bytes. Later writes to them are not detected.
+//
 // When to use: after a peak, or when large blocks were freed.
 // When not to use: on memory that other processes or devices read. For each free: a later write faults page by page.
 //
@@ -21,6 +23,7 @@
 #pragma once
 
 #include <allot/address/raw_pointer.hpp>
+#include <allot/arena/detail/arena_access.hpp>
 #include <allot/core/allocator.hpp>
 #include <allot/core/arithmetic.hpp>
 
@@ -53,6 +56,7 @@ std::size_t discard_holes(Arena& arena, std::size_t threshold) noexcept {
                   "allot: discard_holes needs a device that discards pages: use host::virtual_memory");
     // Records in band are in the first and the last words of a hole.
     constexpr std::size_t word = Arena::strategy_type::in_band ? sizeof(typename Arena::strategy_type::offset_type) : 0;
+    detail::arena_access::forget_freed(arena);
     std::size_t discarded = 0;
     arena.for_each_hole([&](void* hole, std::size_t size) {
         if (size >= threshold && size > 4 * word)

@@ -1,6 +1,7 @@
 // discard_holes: the system takes the pages inside holes, and blocks keep their bytes.
 #include <allot/allot.hpp>
 #include <allot/arena/discard_holes.hpp>
+#include <allot/arena/hardening.hpp>
 #include <allot/host/virtual_memory.hpp>
 
 #include <doctest/doctest.h>
@@ -86,4 +87,33 @@ TEST_CASE("discard_holes: a hole without a whole page is left alone") {
     CHECK(allot::discard_pages(memory.device(), hole.address, 0) == 0);
     CHECK(allot::discard_holes(memory, 1_GiB) == 0);
     memory.deallocate(wall);
+}
+
+namespace {
+struct counted {
+    static inline int misuses = 0;
+    void operator()(allot::misuse, std::size_t, std::size_t) const noexcept { ++misuses; }
+};
+}  // namespace
+
+TEST_CASE("discard_holes: the zeros of discarded pages are no writes to freed blocks") {
+    constexpr allot::arena_options debug{.hardening = allot::hardening::debug, .annotate = false};
+    counted::misuses = 0;
+    {
+        allot::arena<virtual_memory, allot::best_fit<>, allot::growth::contiguous<>, debug, counted> memory{
+            virtual_memory{1_GiB}};
+        const auto large = memory.allocate({.size = 1_MiB}), wall = memory.allocate({.size = 10});
+        memory.deallocate(large);
+        CHECK(allot::discard_holes(memory, 64_KiB) >= 1_MiB - 8192);
+        const auto again = memory.allocate({.size = 1_MiB});
+        CHECK(again.address == large.address);
+        CHECK(counted::misuses == 0);
+
+        memory.deallocate(again);
+        static_cast<char*>(again.address)[1000] ^= 1;  // before the pages are discarded
+        CHECK(allot::discard_holes(memory, 64_KiB) >= 1_MiB - 8192);
+        CHECK(counted::misuses == 1);
+        memory.deallocate(wall);
+    }
+    CHECK(counted::misuses == 1);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// arena_access: the access of `ordered` and of `boost_allocator` to the strategy of an arena.
+// arena_access: the access of `ordered` and of `boost_allocator` to the strategy of an arena, and that of
+// `discard_holes` to its freed bytes.
 //
 // Internal. All functions are O(1), or have the cost of the arena's function that they call.
 #pragma once
@@ -43,6 +44,11 @@ struct arena_access {
     [[nodiscard]] ALLOT_INLINE static auto allocation(const Arena& of,
                                                       const typename Arena::block_type& held) noexcept {
         return of.regions_.space().allocation_for(of.bare(held));
+    }
+    /// Checks the freed bytes of an arena with `hardening::debug`, and forgets them, because their values change.
+    template <class Arena>
+    static void forget_freed(Arena& of) noexcept {
+        if constexpr (Arena::overwrites) of.live_.forget_freed();
     }
 };
 
