@@ -43,7 +43,7 @@ def main():
         skip("no valgrind")
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "mistakes"
-        command = [*os.environ.get("CMAKE_CXX_COMPILER_LAUNCHER", "").split(), compiler, "-std=c++20", "-O1", "-g",
+        command = [*os.environ.get("CMAKE_CXX_COMPILER_LAUNCHER", "").split(), compiler, "-std=c++20", "-O1", "-g1",
                    *flags, f"-I{include}", HERE / "mistakes.cpp", "-o", program]
         subprocess.run(command, check=True)
         runner = ["valgrind", "-q", "--exit-on-first-error=yes", "--error-exitcode=99",
