@@ -385,20 +385,20 @@ class Dev(unittest.TestCase):
         self.script("bin/dnf", ECHO)
         self.script("bin/rpm", '#!/bin/bash\n[[ $* == *" cmake" ]]\n')
         self.assertEqual(self.without_apt("install").splitlines(), [
-            "== continuing without gcc-c++ ninja-build boost-devel clang compiler-rt doctest-devel; to install: "
-            "sudo dnf install gcc-c++ ninja-build boost-devel clang compiler-rt doctest-devel",
+            "== continuing without gcc-c++ ninja-build boost-devel clang compiler-rt lld doctest-devel; to install: "
+            "sudo dnf install gcc-c++ ninja-build boost-devel clang compiler-rt lld doctest-devel",
             "== dnf does not have these packages, if they are not installed: relacy-dev"])
 
     def test_brew(self):
         self.script("bin/brew", '#!/bin/bash\n[[ $* == "list --versions boost" ]]\n')
-        self.assertIn("to install: brew install gcc cmake ninja llvm doctest\n", self.without_apt("install"))
+        self.assertIn("to install: brew install gcc cmake ninja llvm lld doctest\n", self.without_apt("install"))
 
     def test_conda_and_pixi(self):
         environment = self.elsewhere / "environment"
         (environment / "conda-meta").mkdir(parents=True)
         for name in ("cmake-4.1.0-h0", "gxx-14.2.0-h0", "clangxx-extra-1.0-h0"):
             (environment / "conda-meta" / f"{name}.json").write_text("")
-        missing = "ninja libboost-devel clangxx compiler-rt doctest\n"
+        missing = "ninja libboost-devel clangxx compiler-rt lld doctest\n"
         with self.subTest("pixi"):  # also where apt is there
             self.assertIn(f"to install: pixi add {missing}",
                           self.dev("install", CONDA_PREFIX=str(environment), PIXI_PROJECT_ROOT=str(self.root)).stdout)

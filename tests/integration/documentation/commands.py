@@ -1,11 +1,15 @@
 #!/usr/bin/python3
 """Runs or prints the command blocks of Markdown files, unchanged. A block is fenced as ```sh and runs in the project's root.
 
-    commands.py run SCRATCH FILE.md...      runs the short blocks that install nothing, in a copy of the tree in SCRATCH, and
-                                            builds a project with each ```cmake block; exits with 1 when a block fails
-    commands.py print FILE.md               prints all blocks of a page as one script, for bare_root.sh
+    commands.py run SCRATCH BUILD FILE.md...    runs the short blocks that install nothing, in a copy of the tree in SCRATCH,
+                                                and builds a project with each ```cmake block; exits with 1 when a block fails
+    commands.py print FILE.md                   prints all blocks of a page as one script, for bare_root.sh
+
+A block that builds with CMake takes the objects of the same files from BUILD, a build of the same tree. bare_root.sh
+compiles them.
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -62,7 +66,9 @@ def consumer(block, tree):
                         f"cmake --build {folder}/build\n{folder}/build/mine", tree)
 
 
-def run(scratch, pages):
+def run(scratch, built, pages):
+    os.environ |= {"CMAKE_CXX_COMPILER_LAUNCHER": str(Path(__file__).with_name("reuse_object.sh").resolve()),
+                   "ALLOT_BUILT": str(built.resolve())}
     missing = [tool for tool in ("arm-none-eabi-g++", "qemu-system-arm") if not shutil.which(tool)]
     tree, failed, ran, left = copy_of_tree(scratch), [], 0, []
     for page in pages:
@@ -93,5 +99,5 @@ def script_of(page):
 
 if __name__ == "__main__":
     if sys.argv[1] == "run":
-        sys.exit(run(Path(sys.argv[2]), [Path(page) for page in sys.argv[3:]]))
+        sys.exit(run(Path(sys.argv[2]), Path(sys.argv[3]), [Path(page) for page in sys.argv[4:]]))
     print(script_of(Path(sys.argv[2])))
