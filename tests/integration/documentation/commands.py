@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """Runs or prints the command blocks of Markdown files, unchanged. A block is fenced as ```sh and runs in the project's root.
 
-    commands.py run SCRATCH BUILD FILE.md...    runs the short blocks that install nothing, in a copy of the tree in SCRATCH,
-                                                and builds a project with each ```cmake block; exits with 1 when a block fails
-    commands.py print FILE.md                   prints all blocks of a page as one script, for bare_root.sh
+    commands.py run SCRATCH BUILD FILE.md...
+                                runs the short blocks that install nothing, in a copy of the tree in SCRATCH, and
+                                builds a project with each ```cmake block; exits with 1 when a block fails
+    commands.py print FILE.md   prints all blocks of a page as one script, for bare_root.sh
 
 A block that builds with CMake takes the objects of the same files from BUILD, a build of the same tree. bare_root.sh
 compiles them.

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Copies an object of the build in the folder ALLOT_BUILT in place of compiling the same file in a build folder of this name:
-# reuse_object.sh COMPILER ARGUMENT... It is a compiler launcher of CMake, and compiles a file that has no such object.
+# Copies an object of the build in the folder ALLOT_BUILT in place of compiling the same file in a build folder of this
+# name: reuse_object.sh COMPILER ARGUMENT... It is a compiler launcher of CMake, and compiles a file without an object.
 set -euo pipefail
 arguments=("$@")
 object='' dependencies=''
@@ -11,6 +11,8 @@ while (($#)); do
     esac
     shift
 done
-if [[ ${PWD##*/} != "${ALLOT_BUILT##*/}" || ! $dependencies || ! -s $ALLOT_BUILT/$object ]]; then exec "${arguments[@]}"; fi
+if [[ ${PWD##*/} != "${ALLOT_BUILT##*/}" || ! $dependencies || ! -s $ALLOT_BUILT/$object ]]; then
+    exec "${arguments[@]}"
+fi
 cp "$ALLOT_BUILT/$object" "$object"
 echo "$object:" >"$dependencies"
