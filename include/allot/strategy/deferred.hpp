@@ -81,6 +81,7 @@ class deferred : detail::deferred_blocks<Strategy, Options> {
     using base::join;
     using base::join_all;
     using base::join_waiting;
+    using base::largest_listed;
     using base::last;
     using base::length_of;
     using base::list_for;
@@ -182,6 +183,8 @@ public:
     ALLOT_INLINE void deallocate(allocation_type allocation) noexcept {
         static_assert(is_in_band());
         const offset_type freed = allocation.where.offset;
+        // Decided before the record is read, which is often not in the cache.
+        if (allocation.where.size > largest_listed) return deallocate_unlisted(freed);
         const record of{strategy_, freed};
         // A waiting block would keep a hole next to it from growing.
         const offset_type length = of.length_above_block();

@@ -59,13 +59,19 @@ protected:
                       "best_fit, in memory that the host can access");
         return true;
     }
+    /// Returns the granules of a block of at least `size` bytes and its record. The smallest block has one more.
+    [[nodiscard]] static constexpr std::size_t granules_for(offset_type size) noexcept {
+        return static_cast<std::size_t>((size + word + granule - 1) / granule);
+    }
     /// Returns the list whose blocks all have a capacity of at least `size`.
     [[nodiscard]] static constexpr std::size_t list_for(offset_type size) noexcept {
-        const auto list = static_cast<std::size_t>((size + word + granule - 1) / granule);
+        const std::size_t list = granules_for(size);
         return list + (list < 2 ? 1 : 0);
     }
 
     static constexpr std::size_t first_list = 2, last = list_for(largest);
+    // The usable bytes of the blocks in the last list of one size.
+    static constexpr auto largest_listed = static_cast<offset_type>(last * granule - word);
     using amounts = waiting_amounts<offset_type, last, Options.share, Options.spare>;
     using credit_type = typename amounts::credit_type;
 
@@ -75,17 +81,21 @@ protected:
     static constexpr bool keeps_large = amounts::has_spare && last >= 15 && last < longest;
     /// Returns the list of a block of so many granules.
     [[nodiscard]] static constexpr std::size_t list_of(std::size_t length) noexcept {
-        if (length <= last) return length;
-        const auto octave = static_cast<std::size_t>(std::bit_width(length));
-        return last + 1 + (octave - std::bit_width(last + 1)) * 8 + (length >> (octave - 4)) % 8;
+        return length <= last ? length : list_of_large(length);
+    }
+    /// Does the same for more than `last` granules.
+    [[nodiscard]] static constexpr std::size_t list_of_large(std::size_t length) noexcept {
+        constexpr auto first_octave = static_cast<std::size_t>(highest_one(last + 1));
+        const auto octave = static_cast<std::size_t>(highest_one(length));
+        return last + 1 - (first_octave + 1) * 8 + octave * 8 + (length >> (octave - 3));
     }
     static constexpr std::size_t last_list = keeps_large ? list_of(longest) : last;
 
     deferred_blocks() noexcept = default;
     deferred_blocks(deferred_blocks&& other) noexcept
-        : strategy_{std::move(other.strategy_)},
-          waiting_{std::exchange(other.waiting_, {})},
+        : waiting_{std::exchange(other.waiting_, {})},
           amounts_{std::exchange(other.amounts_, {})},
+          strategy_{std::move(other.strategy_)},
           next_{std::exchange(other.next_, first_list)},
           cut_{std::exchange(other.cut_, {})} {}
     deferred_blocks& operator=(deferred_blocks&& other) noexcept {
@@ -181,9 +191,9 @@ protected:
     }
     /// Does the same while large blocks wait.
     ALLOT_NOINLINE allocation_type allocate_from_lists(offset_type size, offset_type align) noexcept {
-        const std::size_t length = list_for(size);
+        const std::size_t length = granules_for(size);
         if (length > last && length <= longest && blocks::is_any_alignment(align)) {
-            const std::size_t list = list_of(length);
+            const std::size_t list = list_of_large(length);
             if (const offset_type first = first_of(list); first != none && record{strategy_, first}.length() >= length)
                 return use_large(first, size, list);
             // All blocks of the next list are long enough.
@@ -191,6 +201,10 @@ protected:
                 if (const offset_type first = first_of(list + 1); first != none)
                     return use_large(first, size, list + 1);
         }
+        return allocate_unlisted(size, align);
+    }
+    /// Allocates a block that no list has from the strategy, and joins waiting ones if they are too many.
+    ALLOT_NOINLINE allocation_type allocate_unlisted(offset_type size, offset_type align) noexcept {
         amounts_.note_peak_of_large();
         if (amounts_.large() > amounts_.below_passed_peak()) join_old(amounts::all, most_for_request);
         return allocate_joined(size, align);
@@ -217,8 +231,7 @@ protected:
     ALLOT_NOINLINE void add_waiting_or_join(offset_type freed) noexcept {
         const record of{strategy_, freed};
         const std::size_t length = of.length();
-        if (length > longest || amounts_.waits() + length > amounts_.below_passed_peak())
-            return deallocate_joined(freed);
+        if (length > longest || !amounts_.may_wait_after_peak(length)) return deallocate_joined(freed);
         offset_type& list = waiting_.recent[list_of(length)];
         of.set_waiting(strategy_);
         blocks::set_next(strategy_, freed, list);
@@ -314,9 +327,10 @@ protected:
     }
 
     // Mutable, because joining waiting blocks, which are free already, changes no result of a const function.
-    mutable Strategy strategy_;
+    // The lists are first, so that their addresses need no addition.
     mutable waiting_lists<offset_type, last_list> waiting_;
     mutable amounts amounts_;
+    mutable Strategy strategy_;
     std::size_t next_ = first_list;  // the list that `join_old` visits next
     extent_type cut_{};              // the block below those that were cut last, and their bytes
 };

@@ -101,6 +101,10 @@ public:
     [[nodiscard]] Offset below_passed_peak() const noexcept {
         return std::min(less(ample_.room, ample_.most), less(ample_.most, in_use()));
     }
+    /// Returns true if a block of `length` granules may wait for this reason. Precondition: `is_below_passed_peak()`.
+    [[nodiscard]] bool may_wait_after_peak(std::size_t length) const noexcept {
+        return length <= ample_.most - taken_ && waits() + length <= less(ample_.room, ample_.most);
+    }
     /// Notes the blocks in use if they can be at a new peak, or below a quarter of it for the first time.
     void note_peak_of_large() noexcept {
         if (taken_ > ample_.peak || (ample_.most < ample_.peak && taken_ < ample_.peak / 4)) note_peak();
