@@ -136,7 +136,7 @@ public:
 
 private:
     // Without a summary, the bit of `count` is always set.
-    static constexpr bool summarized = !Fine || count / word_bits >= 8;
+    static constexpr bool summarized = count / word_bits >= 8 || word_bits < 64 || count < word_bits;
     static constexpr unsigned word_count = (count + word_bits - (summarized ? 1 : 0)) / word_bits;
     static_assert(word_count < word_bits, "one summary word covers all");
     struct no_summary {};

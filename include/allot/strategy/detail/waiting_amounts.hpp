@@ -154,7 +154,8 @@ private:
     [[nodiscard]] Offset in_use() const noexcept { return less(taken_, waits()); }
     [[nodiscard]] Offset small_in_use() const noexcept { return less(small_, static_cast<Offset>(waits() - large())); }
     [[nodiscard]] static constexpr Offset less(Offset from, Offset by) noexcept {
-        return from < by ? Offset{0} : static_cast<Offset>(from - by);
+        const auto left = static_cast<Offset>(from - by);
+        return left > from ? Offset{0} : left;  // compilers use the carry of the subtraction
     }
     /// Returns the granules that may wait because the room is ample.
     [[nodiscard]] Offset spare() const noexcept {
