@@ -10,6 +10,7 @@
 // Memory: that of `deferred`. Thread safety: not synchronized.
 #pragma once
 
+#include <allot/core/arithmetic.hpp>
 #include <allot/core/detail/compiler.hpp>
 #include <allot/core/options.hpp>
 #include <allot/core/strategy.hpp>
@@ -17,7 +18,6 @@
 #include <allot/strategy/detail/waiting_blocks.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 namespace allot {
