@@ -78,8 +78,8 @@ TEST_CASE("size_bins: every size up to the largest has a bin") {
     CHECK(every_size_has_a_bin(first, std::integer_sequence<std::uint32_t, 1, 62, 12'345, 100'000, (1U << 31) - 1,
                                                             1U << 31, most<std::uint32_t> - 1, most<std::uint32_t>>{}));
     CHECK(every_size_has_a_bin(
-        first, std::integer_sequence<std::uint64_t, 1, 62, 100'001, 12'345'678'901, std::uint64_t{1} << 40,
-                                     most<std::uint64_t> / 16, most<std::uint64_t>>{}));
+        first, std::integer_sequence<std::uint64_t, 1, 62, 63, 64, 71, 72, 1000, 100'001, 12'345'678'901,
+                                     std::uint64_t{1} << 40, most<std::uint64_t> / 16, most<std::uint64_t>>{}));
 }
 
 TEST_CASE("size_bins: sizes of one bin differ by less than a part of the smallest one") {

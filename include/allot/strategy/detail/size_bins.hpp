@@ -3,8 +3,9 @@
 //
 // Every size below 64 has its own bin. Above, every power of two is divided into 8 equal bins, so that sizes in one bin
 // differ by less than an eighth. `Fine` bins divide it by 16, and sizes below 32 have their own bin. A bitmap marks the
-// bins that are not empty, and a summary word marks the words of the bitmap that are not zero. A bitmap of `Fine` bins
-// with at most eight words has no summary: a list changes in fewer instructions, and a search visits the words.
+// bins that are not empty, and a summary word marks the words of the bitmap that are not zero. A bitmap of at most eight
+// words has no summary if it is `Fine`, or if it has at least two words of 64 bits: a list changes in fewer instructions,
+// and a search visits the words.
 //
 //     size   1 2 3 … 63 │ 64 72 80 … 120 │ 128 144 …
 //     bin    1 2 3 … 63 │ 64 65 66 …  71 │  72  73 …
@@ -135,8 +136,8 @@ public:
     }
 
 private:
-    // Without a summary, the bit of `count` is always set.
-    static constexpr bool summarized = count / word_bits >= 8 || word_bits < 64 || count < word_bits;
+    // Without a summary, the bit of `count` is always set. `rest_of_first_word` must not return it.
+    static constexpr bool summarized = count / word_bits >= 8 || (!Fine && (word_bits < 64 || count < word_bits));
     static constexpr unsigned word_count = (count + word_bits - (summarized ? 1 : 0)) / word_bits;
     static_assert(word_count < word_bits, "one summary word covers all");
     struct no_summary {};
