@@ -132,6 +132,28 @@ constexpr void sort_by(T* items, T* scratch, std::size_t count, Key key) noexcep
         for (std::size_t i = 0; i != count; ++i) items[i] = source[i];
 }
 
+/// Returns the number at position `nth` of the ascending order. Changes `numbers`. Precondition: `nth < count`. O(n).
+[[nodiscard]] constexpr std::uint64_t nth_smallest(std::uint64_t* numbers, std::size_t count,
+                                                   std::size_t nth) noexcept {
+    std::uint64_t some = 0, all = ~std::uint64_t{0};
+    for (std::size_t i = 0; i != count; ++i) {
+        some |= numbers[i];
+        all &= numbers[i];
+    }
+    // From the highest byte in which numbers differ, keeps those that have the byte of the result.
+    for (unsigned shift = 64; shift != 0;) {
+        shift -= 8;
+        if ((((some ^ all) >> shift) & 255) == 0) continue;
+        std::size_t having[256]{}, digit = 0, kept = 0;
+        for (std::size_t i = 0; i != count; ++i) ++having[numbers[i] >> shift & 255];
+        for (; nth >= having[digit]; ++digit) nth -= having[digit];
+        for (std::size_t i = 0; i != count; ++i)
+            if ((numbers[i] >> shift & 255) == digit) numbers[kept++] = numbers[i];
+        count = kept;
+    }
+    return numbers[0];
+}
+
 /// Maps a step to an unsigned number and preserves the order.
 [[nodiscard]] constexpr std::uint64_t ordered(std::int64_t step) noexcept {
     return static_cast<std::uint64_t>(step) ^ (std::uint64_t{1} << 63);

@@ -59,11 +59,13 @@ public:
             after += size;
             const std::size_t coverable = smaller(after, need) + 1;
             std::uint64_t* const row = below - width_;
+            const std::uint64_t* const rest = below - size;
+            const std::uint64_t own = share[j];
             std::size_t e = rest_of(before);  // the buffers before cover no more
-            for (; e < smaller(size, covered); ++e) row[e] = smaller(below[e], share[j]);
-            for (; e < smaller(size, coverable); ++e) row[e] = share[j];
-            for (; e < covered; ++e) row[e] = smaller(below[e], share[j] + below[e - size]);
-            for (; e < coverable; ++e) row[e] = share[j] + below[e - size];
+            for (; e < smaller(size, covered); ++e) row[e] = smaller(below[e], own);
+            for (; e < smaller(size, coverable); ++e) row[e] = own;
+            for (; e < covered; ++e) row[e] = smaller(below[e], own + rest[e]);
+            for (; e < coverable; ++e) row[e] = own + rest[e];
             for (; e < width_; ++e) row[e] = impossible;
             if (before >= need) row[0] = 0;
         }
@@ -71,8 +73,10 @@ public:
     /// Returns the least sum of shares of the buffers from the j-th on that cover `units`. Precondition: the buffers
     /// before it can cover the rest.
     [[nodiscard]] constexpr std::uint64_t least(std::size_t j, std::size_t units) const noexcept {
-        return cell_[j * width_ + units];
+        return least_from(j)[units];
     }
+    /// The same by units, from 0 to `need`.
+    [[nodiscard]] constexpr const std::uint64_t* least_from(std::size_t j) const noexcept { return cell_ + j * width_; }
     /// Calls `visit(j, in, out)` for each buffer: the least sums of shares with the buffer in the memory and out of it.
     /// `visit` may lower the share. `units` is that of `fill`. Precondition: the excess can be covered.
     template <class Units, class Visit>

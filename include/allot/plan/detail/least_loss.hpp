@@ -60,9 +60,9 @@ public:
     };
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem, limits most) noexcept {
         if (most.states == 0) return {};
-        const std::size_t buffers = problem.buffers.size(), states = 2 * most.states;
-        return plan_space{.u32 = states + std::bit_ceil(2 * states),
-                          .u64 = states * (8 + prices::most_rows(0) + 2 * words(buffers))} +
+        const std::size_t buffers = problem.buffers.size(), children = 2 * most.states;
+        return plan_space{.u32 = 3 * most.states + children + std::bit_ceil(2 * most.states) + buffers,
+                          .u64 = most.states * most_parts(buffers) + 3 * children + 2 * buffers} +
                excess_sections<>::space(problem) +
                section_covers<>::space(buffers, excess_sections<>::most_spans(problem), most.units);
     }
@@ -82,17 +82,17 @@ public:
                          plan_workspace& workspace) noexcept
         : price_{&price},
           limits_{most},
-          words_{words(problem.buffers.size())},
           each_{where, problem, workspace},
           cover_{problem.buffers.size(), excess_sections<>::most_spans(problem), most.units, workspace} {
-        const std::size_t states = 2 * most.states;
-        index_ = workspace.cut_u32(states);
-        slot_ = workspace.cut_u32(std::bit_ceil(2 * states));
-        for (auto* array : {&lost_, &load_, &area_, &priced_, &shared_, &out_, &covered_, &rank_})
-            *array = workspace.cut_u64(states);
-        scaled_load_ = workspace.cut_u64(states * prices::most_rows(0));
-        in_ = workspace.cut_u64(states * words_);
-        held_ = workspace.cut_u64(states * words_);
+        const std::size_t children = 2 * most.states;
+        for (auto* array : {&state_, &unused_, &kept_}) *array = workspace.cut_u32(most.states);
+        child_ = workspace.cut_u32(children);
+        slot_ = workspace.cut_u32(std::bit_ceil(2 * most.states));
+        part_ = workspace.cut_u64(most.states * most_parts(problem.buffers.size()));
+        for (auto* array : {&rank_, &child_bound_, &scratch_}) *array = workspace.cut_u64(children);
+        decided_buffer_ = workspace.cut_u32(problem.buffers.size());
+        decided_share_ = workspace.cut_u64(problem.buffers.size());
+        decided_units_ = workspace.cut_u64(problem.buffers.size());
     }
 
     /// Reads the buffers, and divides their values among the sections. The prices are those of the same arguments. A
@@ -121,7 +121,6 @@ public:
     [[nodiscard]] constexpr std::uint64_t run(std::uint64_t most, bool is_proof) noexcept {
         is_proof_ = is_proof;
         most_ = dropped_ = most;
-        best_ = 0;
         begin();
         std::size_t begins = 0, ends = 0;
         std::uint32_t next = 0;
@@ -137,30 +136,58 @@ public:
             for (; next != each_.buffers() && each_.first(next) == s; ++next) branch(next, s);
             leave_section(s);
         }
-        for (std::size_t k = 1; k < count_; ++k)
-            if (is_better(k, best_)) best_ = k;
-        return count_ == 0 ? dropped_ : smaller(dropped_, lost_[best_]);
+        if (count_ != 0) best_ = state_[0];
+        for (const std::uint32_t state : states())
+            if (is_better(state, best_)) best_ = state;
+        return count_ == 0 ? dropped_ : smaller(dropped_, part(best_, loss));
     }
     /// Returns whether the last search found a choice that loses less than `most`.
-    [[nodiscard]] constexpr bool found() const noexcept { return count_ != 0 && lost_[best_] < most_; }
-    /// Returns the lost value of that choice: the result of `search`, or more.
-    [[nodiscard]] constexpr std::uint64_t lost() const noexcept { return lost_[best_]; }
+    [[nodiscard]] constexpr bool found() const noexcept { return count_ != 0 && lost() < most_; }
+    /// Returns the lost value of that choice: the result of `run`, or more.
+    [[nodiscard]] constexpr std::uint64_t lost() const noexcept { return part(best_, loss); }
     /// Calls `visit(buffer, is_in)` for each buffer of the found choice that lives in a section with an excess.
     /// All others are in.
     template <class Visit>
     constexpr void each(Visit visit) const noexcept {
-        for (std::uint32_t k = 0; k != each_.buffers(); ++k) visit(each_.buffer(k), has(in_, best_, k));
+        for (std::uint32_t k = 0; k != each_.buffers(); ++k) visit(each_.buffer(k), has(in(best_), k));
     }
 
 private:
     static constexpr std::uint32_t none = excess_sections<>::none;
 
+    /// Parts of a state. The loads by rows of prices follow, then two sets of buffers: those that were chosen, and
+    /// those that live. Of living twins, the set has the earliest.
+    enum part_of_state : std::size_t {
+        loss,     // value lost
+        load,     // bytes in the section
+        area,     // sum of the loads so far, may wrap
+        priced,   // scaled bound by prices
+        shared,   // scaled bound by shares
+        out,      // shares that are out of the section
+        covered,  // units that are out of the section
+        fixed_parts
+    };
+
     [[nodiscard]] static constexpr std::size_t words(std::size_t buffers) noexcept { return buffers / 64 + 1; }
-    [[nodiscard]] constexpr bool has(const std::uint64_t* sets, std::size_t state, std::uint32_t k) const noexcept {
-        return (sets[state * words_ + k / 64] >> (k % 64) & 1) != 0;
+    [[nodiscard]] static constexpr std::size_t most_parts(std::size_t buffers) noexcept {
+        return fixed_parts + prices::most_rows(0) + 2 * words(buffers);
     }
-    constexpr void flip(std::uint64_t* sets, std::size_t state, std::uint32_t k) noexcept {
-        sets[state * words_ + k / 64] ^= std::uint64_t{1} << (k % 64);
+    [[nodiscard]] constexpr plan_array<const std::uint32_t> states() const noexcept { return {state_, count_}; }
+    [[nodiscard]] constexpr std::uint64_t& part(std::uint32_t state, std::size_t of) noexcept {
+        return part_[state * parts_ + of];
+    }
+    [[nodiscard]] constexpr std::uint64_t part(std::uint32_t state, std::size_t of) const noexcept {
+        return part_[state * parts_ + of];
+    }
+    [[nodiscard]] constexpr std::uint64_t* in(std::uint32_t state) const noexcept {
+        return part_ + state * parts_ + fixed_parts + rows_;
+    }
+    [[nodiscard]] constexpr std::uint64_t* held(std::uint32_t state) const noexcept { return in(state) + words_; }
+    [[nodiscard]] static constexpr bool has(const std::uint64_t* set, std::uint32_t k) noexcept {
+        return (set[k / 64] >> (k % 64) & 1) != 0;
+    }
+    static constexpr void flip(std::uint64_t* set, std::uint32_t k) noexcept {
+        set[k / 64] ^= std::uint64_t{1} << (k % 64);
     }
 
     /// Raises the bound by shares toward `target`, in at most `steps` steps.
@@ -171,213 +198,289 @@ private:
     }
     /// Makes the first state, unless the excess cannot be covered.
     constexpr void begin() noexcept {
-        count_ = best_shared_ == section_covers<>::impossible ? 0 : 1;
         rows_ = price_->rows();
-        lost_[0] = load_[0] = area_[0] = 0;
-        priced_[0] = price_->best();
-        shared_[0] = best_shared_;
-        for (std::size_t row = 0; row != rows_; ++row) scaled_load_[row] = 0;
-        for (std::size_t w = 0; w != words_; ++w) in_[w] = held_[w] = 0;
+        words_ = words(each_.buffers());
+        parts_ = fixed_parts + rows_ + 2 * words_;
+        // A bound is rounded up to a multiple of the granule, and must be less than `most_`.
+        const std::uint64_t last = most_ - smaller<std::uint64_t>(most_, 1);
+        most_lost_ = each_.granule() == 0 ? last : last - last % each_.granule();
+        highest_ = smaller(price_->highest(most_lost_), unlimited - 1);
+        unused_count_ = 0;
+        for (std::size_t state = limits_.states; state != 0;)
+            unused_[unused_count_++] = static_cast<std::uint32_t>(--state);
+        count_ = 0;
+        if (best_shared_ == section_covers<>::impossible) return;
+        const std::uint32_t first = unused_[--unused_count_];
+        for (std::size_t of = 0; of != parts_; ++of) part(first, of) = 0;
+        part(first, priced) = price_->best();
+        part(first, shared) = best_shared_;
+        state_[count_++] = first;
     }
 
-    /// Returns the scaled bound of a state by shares.
-    [[nodiscard]] constexpr std::uint64_t by_shares(std::size_t state, std::uint32_t section) const noexcept {
-        if (cover_.is_omitted(section)) return shared_[state];
-        return shared_[state] + out_[state] + cover_.least_from(section, decided_, covered_[state]) -
-               cover_.least(section);
-    }
-    /// Returns a lower bound on the lost value of a state.
-    [[nodiscard]] constexpr std::uint64_t bound_of(std::size_t state, std::uint32_t section) const noexcept {
-        const std::uint64_t shared = by_shares(state, section);
-        if (shared >= section_covers<>::impossible) return unlimited;
-        const std::uint64_t bound = larger(price_->unscaled(larger(shared, priced_[state])), lost_[state]);
+    /// Returns the bound of a state that lost `value`.
+    [[nodiscard]] constexpr std::uint64_t rounded(std::uint64_t scaled, std::uint64_t value) const noexcept {
+        const std::uint64_t bound = larger(price_->unscaled(scaled), value);
         const std::uint64_t rest = each_.granule() == 0 ? 0 : bound % each_.granule();
         return rest == 0 || bound > unlimited - each_.granule() ? bound : bound + (each_.granule() - rest);
     }
-    constexpr void copy(std::size_t from, std::size_t to) noexcept {
-        if (from == to) return;
-        for (auto* array : {lost_, load_, area_, priced_, shared_, out_, covered_}) array[to] = array[from];
-        for (std::size_t row = 0; row != rows_; ++row)
-            scaled_load_[to * rows_ + row] = scaled_load_[from * rows_ + row];
-        for (std::size_t w = 0; w != words_; ++w) {
-            in_[to * words_ + w] = in_[from * words_ + w];
-            held_[to * words_ + w] = held_[from * words_ + w];
-        }
-    }
-    constexpr void give_away(std::size_t state, std::uint64_t scaled) noexcept {
-        if (!checked_add(priced_[state], scaled, priced_[state])) priced_[state] = ~std::uint64_t{0};
+    [[nodiscard]] static constexpr std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) noexcept {
+        return b > ~std::uint64_t{0} - a ? ~std::uint64_t{0} : a + b;
     }
     /// Adds the bytes of a buffer to a state, or removes them.
-    constexpr void add(std::size_t state, std::uint32_t k, bool in) noexcept {
+    constexpr void add(std::uint32_t state, std::uint32_t k, bool in) noexcept {
         const auto change = [&](std::uint64_t& sum, std::uint64_t bytes) { sum = in ? sum + bytes : sum - bytes; };
-        change(load_[state], each_.size(k));
+        change(part(state, load), each_.size(k));
         for (std::size_t row = 0; row != rows_; ++row)
-            change(scaled_load_[state * rows_ + row], price_->scaled_size(row, each_.size(k)));
+            change(part(state, fixed_parts + row), price_->scaled_size(row, each_.size(k)));
     }
+    constexpr void give_back(std::uint32_t state) noexcept { unused_[unused_count_++] = state; }
     /// Keeps the states for which `keeps(state)` is true.
     template <class Keeps>
     constexpr void filter(Keeps keeps) noexcept {
         std::size_t kept = 0;
-        for (std::size_t k = 0; k != count_; ++k)
-            if (keeps(k)) copy(k, kept++);
+        for (const std::uint32_t state : states())
+            if (keeps(state)) state_[kept++] = state;
+            else give_back(state);
         count_ = kept;
     }
 
     /// A span of buffer `k` ends. Returns whether states may have become equal.
     constexpr bool leave(std::uint32_t k, std::uint32_t section) noexcept {
         const bool is_last = each_.last(k) == section;
-        for (std::size_t state = 0; state != count_; ++state) {
-            if (!has(held_, state, k)) continue;
+        for (const std::uint32_t state : states()) {
+            if (!has(held(state), k)) continue;
             add(state, k, false);
-            if (is_last) flip(held_, state, k);
+            if (is_last) flip(held(state), k);
         }
         return is_last;
     }
     /// A further span of buffer `k` begins.
     constexpr void enter(std::uint32_t k) noexcept {
-        filter([&](std::size_t state) {
-            if (!has(held_, state, k)) return true;
+        filter([&](std::uint32_t state) {
+            if (!has(held(state), k)) return true;
             add(state, k, true);
-            return load_[state] <= capacity_;
+            return part(state, load) <= capacity_;
         });
     }
     /// Adds the shares of the buffers that are out to each state, except of those that begin in this section.
     constexpr void enter_section(std::uint32_t section) noexcept {
-        for (std::size_t state = 0; state != count_; ++state) out_[state] = covered_[state] = 0;
         decided_ = 0;
-        if (cover_.is_omitted(section)) return;
-        cover_.tabulate(section);
-        for (; decided_ != cover_.count(section); ++decided_) {
-            const auto each = cover_(section, decided_);
-            if (each_.first(each.buffer) == section) break;
-            for (std::size_t state = 0; state != count_; ++state)
-                if (!has(in_, state, each.buffer)) stay_out(state, each);
+        if (!cover_.is_omitted(section)) {
+            cover_.tabulate(section);
+            for (; decided_ != cover_.count(section); ++decided_) {
+                const auto each = cover_(section, decided_);
+                if (each_.first(each.buffer) == section) break;
+                decided_buffer_[decided_] = each.buffer;
+                decided_share_[decided_] = each.share;
+                decided_units_[decided_] = each.units;
+            }
         }
-        filter([&](std::size_t state) { return bound_of(state, section) < most_; });
+        const section_bound bound{*this, section};
+        filter([&](std::uint32_t state) {
+            const std::uint64_t* const chosen = in(state);
+            std::uint64_t shares = 0, units = 0;
+            for (std::size_t j = 0; j != decided_; ++j) {
+                const std::uint64_t is_out = has(chosen, decided_buffer_[j]) ? 0 : ~std::uint64_t{0};
+                shares += decided_share_[j] & is_out;
+                units += decided_units_[j] & is_out;
+            }
+            part(state, out) = shares;
+            part(state, covered) = units;
+            return larger(bound(part(state, shared), shares, units), part(state, priced)) <= highest_;
+        });
     }
-    constexpr void stay_out(std::size_t state, section_covers<>::member each) noexcept {
-        out_[state] += each.share;
-        covered_[state] += each.units;
+    constexpr void stay_out(std::uint32_t state, section_covers<>::member each) noexcept {
+        part(state, out) += each.share;
+        part(state, covered) += each.units;
     }
-    /// The first span of buffer `k` begins.
+
+    /// The scaled bound of a state by shares; `unlimited` if the state cannot cover the excess.
+    struct section_bound {
+        const std::uint64_t* least_of = nullptr;  // by units that are still to be covered; null: shares do not count
+        std::size_t need = 0;
+        std::uint64_t least = 0;
+
+        constexpr section_bound(const least_loss& of, std::uint32_t section) noexcept {
+            if (of.cover_.is_omitted(section)) return;
+            least_of = of.cover_.least_from(of.decided_);
+            need = of.cover_.need(section);
+            least = of.cover_.least(section);
+        }
+        [[nodiscard]] constexpr std::uint64_t operator()(std::uint64_t shared, std::uint64_t out,
+                                                         std::uint64_t covered) const noexcept {
+            if (least_of == nullptr) return shared;
+            const std::uint64_t sum = shared + out + least_of[need - smaller<std::uint64_t>(covered, need)] - least;
+            return sum < section_covers<>::impossible ? sum : unlimited;
+        }
+    };
+
+    /// The first span of buffer `k` begins. Each state has a child with the buffer and one without it. The children
+    /// with it come first.
     constexpr void branch(std::uint32_t k, std::uint32_t section) noexcept {
         const auto [price_in, price_out] = price_->reduced(each_.buffer(k), each_.size(k), each_.value(k));
-        const std::size_t before = count_;
         const bool may_stay_out = cover_.may_stay_out(k), may_be_in = cover_.may_be_in(k),
                    counts = may_stay_out && may_be_in && !cover_.is_omitted(section);
-        for (std::size_t state = 0; state != before; ++state) {
-            if (may_stay_out) {
-                const std::size_t out = count_++;
-                copy(state, out);
-                lost_[out] += each_.value(k);
-                give_away(out, price_out);
-                if (counts) stay_out(out, cover_(section, decided_));
-            }
-            // A load above the capacity ends the state.
-            if (may_be_in) add(state, k, true);
-            else load_[state] = ~std::uint64_t{0};
-            give_away(state, price_in);
-            flip(in_, state, k);
-            flip(held_, state, representative(state, k));
-        }
+        const section_covers<>::member own = counts ? cover_(section, decided_) : section_covers<>::member{};
         if (counts) ++decided_;
-        filter([&](std::size_t state) { return load_[state] <= capacity_ && bound_of(state, section) < most_; });
-        if (count_ > limits_.states) drop_the_worst(section);
+        const section_bound bound{*this, section};
+        const std::uint64_t size = each_.size(k), value = each_.value(k);
+        std::size_t children = 0;
+        const auto add_child = [&](std::uint32_t child, std::uint64_t by_shares, std::uint64_t by_prices) {
+            const std::uint64_t higher = larger(by_shares, by_prices);
+            child_[children] = child;
+            child_bound_[children] = higher;
+            rank_[children] = is_proof_ ? higher : by_shares / 2 + by_prices / 2;
+            children += higher <= highest_ ? 1 : 0;
+        };
+        for (std::size_t at = 0; may_be_in && at != count_; ++at) {
+            const std::uint32_t state = state_[at];
+            const std::uint64_t* const of = part_ + state * parts_;
+            if (of[load] + size > capacity_) continue;
+            add_child(2 * state, bound(of[shared], of[out], of[covered]), sum_of(of[priced], price_in));
+        }
+        for (std::size_t at = 0; may_stay_out && at != count_; ++at) {
+            const std::uint32_t state = state_[at];
+            const std::uint64_t* const of = part_ + state * parts_;
+            if (of[loss] + value > most_lost_) continue;
+            add_child(2 * state + 1, bound(of[shared], of[out] + own.share, of[covered] + own.units),
+                      sum_of(of[priced], price_out));
+        }
+        if (children > limits_.states) children = drop_the_worst(children, value);
+
+        for (const std::uint32_t state : states()) kept_[state] = 0;
+        for (std::size_t at = 0; at != children; ++at) kept_[child_[at] / 2] |= 1 + child_[at] % 2;
+        for (const std::uint32_t state : states())
+            if (kept_[state] == 0) give_back(state);
+        count_ = children;
+        // The children without the buffer come first, because they may need a copy of the state.
+        for (std::size_t at = children; at-- != 0;) {
+            const std::uint32_t state = child_[at] / 2;
+            state_[at] = child_[at] % 2 == 0 ? state : kept_[state] == 3 ? copy_of(state) : state;
+            if (child_[at] % 2 == 0) put_in(state, k, price_in);
+            else leave_out(state_[at], value, price_out, own);
+        }
     }
-    [[nodiscard]] constexpr std::uint32_t representative(std::size_t state, std::uint32_t k) const noexcept {
-        for (std::uint32_t twin = each_.twin(k); twin != none && !has(held_, state, twin); twin = each_.twin(k))
+    [[nodiscard]] constexpr std::uint32_t copy_of(std::uint32_t state) noexcept {
+        const std::uint32_t copy = unused_[--unused_count_];
+        for (std::size_t of = 0; of != parts_; ++of) part(copy, of) = part(state, of);
+        return copy;
+    }
+    constexpr void put_in(std::uint32_t state, std::uint32_t k, std::uint64_t price) noexcept {
+        add(state, k, true);
+        part(state, priced) = sum_of(part(state, priced), price);
+        flip(in(state), k);
+        flip(held(state), representative(state, k));
+    }
+    constexpr void leave_out(std::uint32_t state, std::uint64_t value, std::uint64_t price,
+                             section_covers<>::member own) noexcept {
+        part(state, loss) += value;
+        part(state, priced) = sum_of(part(state, priced), price);
+        stay_out(state, own);
+    }
+    [[nodiscard]] constexpr std::uint32_t representative(std::uint32_t state, std::uint32_t k) const noexcept {
+        for (std::uint32_t twin = each_.twin(k); twin != none && !has(held(state), twin); twin = each_.twin(k))
             k = twin;
         return k;
     }
-    constexpr void drop_the_worst(std::uint32_t section) noexcept {
+    /// Drops the children with the highest ranks, of equal ranks the last ones. Returns the number of the others.
+    /// `value`: lost by a child without the buffer.
+    [[nodiscard]] constexpr std::size_t drop_the_worst(std::size_t children, std::uint64_t value) noexcept {
         const std::size_t most = limits_.states;
-        for (std::size_t k = 0; k != count_; ++k) {
-            const std::uint64_t shared = by_shares(k, section);
-            index_[k] = static_cast<std::uint32_t>(k);
-            rank_[k] = is_proof_ ? larger(shared, priced_[k]) : shared / 2 + priced_[k] / 2;
+        for (std::size_t at = 0; at != children; ++at) scratch_[at] = rank_[at];
+        const std::uint64_t first_worse = nth_smallest(scratch_, children, most);
+        std::size_t equal = most;  // children of that rank that remain
+        for (std::size_t at = 0; at != children; ++at) equal -= rank_[at] < first_worse ? 1 : 0;
+        std::size_t kept = 0;
+        for (std::size_t at = 0; at != children; ++at) {
+            bool stays = rank_[at] < first_worse;
+            if (rank_[at] == first_worse && equal != 0) {
+                stays = true;
+                --equal;
+            }
+            if (stays) {
+                child_[kept++] = child_[at];
+                continue;
+            }
+            const std::uint64_t all_lost = part(child_[at] / 2, loss) + (child_[at] % 2 != 0 ? value : 0);
+            dropped_ = smaller(dropped_, rounded(child_bound_[at], all_lost));
         }
-        const auto better = [&](std::uint32_t a, std::uint32_t b) {
-            return rank_[a] != rank_[b] ? rank_[a] < rank_[b] : a < b;
-        };
-        // A heap of the best states and the first worse one, which is its front.
-        make_heap(index_, most + 1, better);
-        for (std::size_t k = most + 1; k != count_; ++k) {
-            if (!better(index_[k], index_[0])) continue;
-            std::swap(index_[k], index_[0]);
-            sift_down(index_, most + 1, 0, better);
-        }
-        std::swap(index_[0], index_[most]);
-        const std::uint32_t first_worse = index_[most];
-        const std::uint64_t its_rank = rank_[first_worse];
-        for (std::size_t k = most; k != count_; ++k) dropped_ = smaller(dropped_, bound_of(index_[k], section));
-        filter([&](std::size_t state) {
-            return rank_[state] != its_rank ? rank_[state] < its_rank : state < first_worse;
-        });
+        return kept;
     }
     /// Returns whether a state lost less than another one, or as much with fewer bytes in all sections.
-    [[nodiscard]] constexpr bool is_better(std::size_t a, std::size_t b) const noexcept {
-        return lost_[a] != lost_[b] ? lost_[a] < lost_[b] : area_[a] < area_[b];
+    [[nodiscard]] constexpr bool is_better(std::uint32_t a, std::uint32_t b) const noexcept {
+        return part(a, loss) != part(b, loss) ? part(a, loss) < part(b, loss) : part(a, area) < part(b, area);
     }
     /// Of states with equal sets, keeps the one that lost least.
     constexpr void unite() noexcept {
         const std::size_t slots = std::bit_ceil(2 * count_), last = slots - 1;
         for (std::size_t k = 0; k != slots; ++k) slot_[k] = none;
         std::size_t kept = 0;
-        for (std::size_t state = 0; state != count_; ++state) {
+        for (const std::uint32_t state : states()) {
+            const std::uint64_t* const set = held(state);
             std::uint64_t hash = 0;
             for (std::size_t w = 0; w != words_; ++w) {
-                hash = (hash ^ held_[state * words_ + w]) * 0x9e3779b97f4a7c15;
+                hash = (hash ^ set[w]) * 0x9e3779b97f4a7c15;
                 hash ^= hash >> 32;
             }
             auto at = static_cast<std::size_t>(hash & last);
-            while (slot_[at] != none && !is_equal(slot_[at], state)) at = (at + 1) & last;
+            while (slot_[at] != none && !is_equal(state_[slot_[at]], state)) at = (at + 1) & last;
             if (slot_[at] == none) {
                 slot_[at] = static_cast<std::uint32_t>(kept);
-                copy(state, kept++);
-            } else if (is_better(state, slot_[at])) {
-                copy(state, slot_[at]);
+                state_[kept++] = state;
+                continue;
             }
+            std::uint32_t& other = state_[slot_[at]];
+            give_back(is_better(state, other) ? std::exchange(other, state) : state);
         }
         count_ = kept;
     }
-    [[nodiscard]] constexpr bool is_equal(std::size_t a, std::size_t b) const noexcept {
+    [[nodiscard]] constexpr bool is_equal(std::uint32_t a, std::uint32_t b) const noexcept {
         for (std::size_t w = 0; w != words_; ++w)
-            if (held_[a * words_ + w] != held_[b * words_ + w]) return false;
+            if (held(a)[w] != held(b)[w]) return false;
         return true;
     }
     /// Adds the shares beyond the least ones, and the price of unused bytes, to the bounds of each state.
     constexpr void leave_section(std::uint32_t section) noexcept {
-        for (std::size_t state = 0; state != count_; ++state) {
-            area_[state] += load_[state];
-            if (!cover_.is_omitted(section)) shared_[state] += out_[state] - cover_.least(section);
+        const bool counts = !cover_.is_omitted(section);
+        for (const std::uint32_t state : states()) {
+            part(state, area) += part(state, load);
+            if (counts) part(state, shared) += part(state, out) - cover_.least(section);
         }
         for (std::size_t row = 0; row != rows_; ++row) {
             const std::uint64_t price = price_->of_section(row, each_.original(section)), room = price_->room(row);
-            for (std::size_t state = 0; state != count_ && price != 0; ++state) {
-                const std::uint64_t taken = scaled_load_[state * rows_ + row];
-                std::uint64_t paid = 0;
-                if (checked_multiply(room - smaller(taken, room), price, paid)) give_away(state, paid);
+            std::uint64_t paid = 0;
+            const bool fits = checked_multiply(room, price, paid);  // then that of any part of the room fits, too
+            for (std::size_t at = 0; at != count_ && price != 0; ++at) {
+                const std::uint32_t state = state_[at];
+                const std::uint64_t unused = room - smaller(part(state, fixed_parts + row), room);
+                if (fits) paid = unused * price;
+                else if (!checked_multiply(unused, price, paid)) continue;
+                part(state, priced) = sum_of(part(state, priced), paid);
             }
         }
     }
 
     const prices* price_;
     limits limits_;
-    std::size_t words_, rows_ = 1, count_ = 0, best_ = 0;
+    std::size_t words_ = 0, rows_ = 1, parts_ = 0;  // of a state: words of a set, rows of prices, and all parts
+    std::size_t count_ = 0, unused_count_ = 0;
+    std::uint32_t best_ = 0;
     std::size_t decided_ = 0;  // buffers of the section in `cover_`
     std::uint64_t capacity_ = 0;
     std::uint64_t best_shared_ = 0;         // scaled bound of all choices by shares
     std::uint64_t operations_ = 0;          // of a step
     std::uint64_t most_ = 0, dropped_ = 0;  // of which `dropped_` is the lowest bound of ended states
+    std::uint64_t highest_ = 0, most_lost_ = 0;  // of a state that goes on: scaled bound, and lost value
     bool is_proof_ = false;
-    std::uint32_t *index_ = nullptr, *slot_ = nullptr;
-    std::uint64_t *lost_ = nullptr, *load_ = nullptr;      // by state: value; bytes in the section
-    std::uint64_t* area_ = nullptr;                        // by state: sum of the loads so far, may wrap
-    std::uint64_t *priced_ = nullptr, *shared_ = nullptr;  // by state: scaled bounds
-    std::uint64_t *out_ = nullptr, *covered_ = nullptr;    // by state: shares and units that are out of the section
-    std::uint64_t* rank_ = nullptr;                        // by state: of which the lowest remain
-    std::uint64_t* scaled_load_ = nullptr;                 // by state and row of prices
-    std::uint64_t *in_ = nullptr, *held_ = nullptr;        // by state: chosen; those that live, of twins the earliest
+    std::uint32_t *state_ = nullptr, *unused_ = nullptr;  // the states, in order; numbers without a state
+    std::uint32_t* kept_ = nullptr;                       // by state: 1 if it goes on without the buffer, plus 2 if with it
+    std::uint32_t* slot_ = nullptr;                       // by hash of a set: index in `state_`
+    std::uint32_t* child_ = nullptr;                      // twice the state, plus 1 if the buffer is out
+    std::uint64_t *rank_ = nullptr, *child_bound_ = nullptr;  // by index in `child_`; of the ranks, the lowest remain
+    std::uint64_t* scratch_ = nullptr;
+    std::uint64_t* part_ = nullptr;  // by state: see `part_of_state`
+    std::uint32_t* decided_buffer_ = nullptr;  // of the section in `cover_`, those that began before it
+    std::uint64_t *decided_share_ = nullptr, *decided_units_ = nullptr;
     excess_sections<> each_;
     section_covers<> cover_;
 };

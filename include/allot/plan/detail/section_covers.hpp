@@ -221,13 +221,11 @@ public:
         table_.fill(share_ + first_[section], count(section), need_[section],
                     [&](std::size_t j) { return units_of(section, j); });
     }
-    /// Returns the least sum of shares of the buffers from the j-th on that cover the excess, if others cover `covered`
-    /// units. Precondition: `tabulate(section)` was the last call of its kind.
-    [[nodiscard]] constexpr std::uint64_t least_from(std::uint32_t section, std::size_t j,
-                                                     std::uint64_t covered) const noexcept {
-        const std::size_t need = need_[section];
-        return table_.least(j, need - static_cast<std::size_t>(smaller<std::uint64_t>(covered, need)));
-    }
+    /// Returns the units of a section that the buffers that stay out must cover.
+    [[nodiscard]] constexpr std::size_t need(std::uint32_t section) const noexcept { return need_[section]; }
+    /// Returns the least sums of shares of the buffers from the j-th on, by the units that they must cover.
+    /// Precondition: `tabulate` was the last call of its kind.
+    [[nodiscard]] constexpr const std::uint64_t* least_from(std::size_t j) const noexcept { return table_.least_from(j); }
 
 private:
     static constexpr std::uint32_t is_free = 0, is_in = 1, is_out = 2;

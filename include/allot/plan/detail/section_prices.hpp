@@ -150,6 +150,15 @@ public:
         return (bound >> shift) + ((bound & ((std::uint64_t{1} << shift) - 1)) != 0 ? 1 : 0);
     }
 
+    /// Returns the highest scaled bound whose value is at most `value`.
+    [[nodiscard]] constexpr std::uint64_t highest(std::uint64_t value) const noexcept {
+        const bool is_coarse = value_shift_ >= 0;
+        const unsigned shift = is_coarse ? fraction : fraction + static_cast<unsigned>(-value_shift_);
+        const std::uint64_t whole = is_coarse ? value >> value_shift_ : value;
+        if (whole > ~std::uint64_t{0} >> shift) return ~std::uint64_t{0};
+        return whole << shift | (is_coarse ? (std::uint64_t{1} << shift) - 1 : 0);
+    }
+
     /// Returns the price of a buffer's bytes in 1024ths of its value, at most 4096.
     [[nodiscard]] constexpr std::uint32_t share(std::uint32_t buffer, std::uint64_t size,
                                                 std::uint64_t value) const noexcept {
