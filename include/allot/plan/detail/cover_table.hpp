@@ -6,7 +6,7 @@
 //     from buffer 1      0    3    5    ∞        the buffers before the j-th, it also gives the least sums with the
 //     no buffer          0    ∞    ∞    ∞        j-th buffer in the cover, and without it.
 //
-// Complexity: O(count × units) for `fill` and for `each_marginal`. Memory: `space`, at most 512 KiB or 16 bytes a
+// Complexity: O(count × units) for `fill` and for `each_change`. Memory: `space`, at most 512 KiB or 16 bytes a
 // buffer for the table. Not synchronized.
 #pragma once
 
@@ -77,25 +77,40 @@ public:
     }
     /// The same by units, from 0 to `need`.
     [[nodiscard]] constexpr const std::uint64_t* least_from(std::size_t j) const noexcept { return cell_ + j * width_; }
-    /// Calls `visit(j, in, out)` for each buffer: the least sums of shares with the buffer in the memory and out of it.
-    /// `visit` may lower the share. `units` is that of `fill`. Precondition: the excess can be covered.
-    template <class Units, class Visit>
-    constexpr void each_marginal(Units units, Visit visit) noexcept {
-        std::size_t before = 0;  // units that the buffers before the j-th cover, at most `need_`
+    /// Calls `change(j, is_out, more)` for each buffer for which `wants(j, is_out)` is true. `is_out` is its place in a
+    /// choice with the least sum of shares. `more` is the difference to the least sum with the other place. `change`
+    /// may lower the share of a buffer that is in by at most `more`. `units` is that of `fill`. Precondition: the
+    /// excess can be covered.
+    template <class Units, class Wants, class Change>
+    constexpr void each_change(Units units, Wants wants, Change change) noexcept {
+        const std::uint64_t all = least(0, need_);
+        std::size_t before = 0, needed = need_;  // units that the buffers before the j-th cover, at most `need_`
         row_[0] = 0;
         for (std::size_t j = 0; j != count_; ++j) {
             const std::size_t size = units(j);
-            const std::uint64_t* const others = cell_ + (j + 1) * width_;
-            std::uint64_t in = 2 * impossible, out = others[rest_of(size)];
-            for (std::size_t e = 0; e <= before; ++e) in = smaller(in, row_[e] + others[need_ - e]);
-            for (std::size_t e = 0; e <= before && e + size <= need_; ++e)
-                out = smaller(out, row_[e] + others[need_ - size - e]);
-            visit(j, in, out + share_[j]);
+            const std::uint64_t* const others = least_from(j + 1);
+            const bool is_out = needed != 0 && least(j, needed) != others[needed];
+            if (is_out) needed -= smaller(needed, size);
+            if (wants(j, is_out)) {
+                std::uint64_t other = 2 * impossible;
+                if (is_out)
+                    for (std::size_t e = 0; e <= before; ++e) other = smaller(other, row_[e] + others[need_ - e]);
+                else {
+                    other = others[rest_of(size)];
+                    for (std::size_t e = 0; e <= before && e + size <= need_; ++e)
+                        other = smaller(other, row_[e] + others[need_ - size - e]);
+                    other += share_[j];
+                }
+                change(j, is_out, other - all);
+            }
+            if (j + 1 == count_) break;
             const std::uint64_t share = share_[j];
             const std::size_t covered = smaller(before + size, need_);
             std::size_t e = 0;
-            for (; e <= before; ++e) new_row_[e] = smaller(row_[e], share + (e > size ? row_[e - size] : 0));
-            for (; e <= covered; ++e) new_row_[e] = share + (e > size ? row_[e - size] : 0);
+            for (; e <= smaller(before, size); ++e) new_row_[e] = smaller(row_[e], share);
+            for (; e <= before; ++e) new_row_[e] = smaller(row_[e], share + row_[e - size]);
+            for (; e <= smaller(size, covered); ++e) new_row_[e] = share;
+            for (; e <= covered; ++e) new_row_[e] = share + row_[e - size];
             before = covered;
             std::swap(row_, new_row_);
         }

@@ -122,13 +122,12 @@ public:
             least_[s] = table_.least(0, need_[s]);
             if (least_[s] >= impossible) return impossible;
             sum += least_[s];
-            each_marginal(s, [&](std::size_t j, std::uint64_t in, std::uint64_t out) {
-                const auto raise = [&](std::uint64_t& more, std::uint64_t least) {
-                    more = smaller(more + (smaller(least, impossible) - least_[s]), impossible);
-                };
-                raise(more_in_[buffer_[first_[s] + j]], in);
-                raise(more_out_[buffer_[first_[s] + j]], out);
-            });
+            each_change(
+                s, [](std::size_t, bool) { return true; },
+                [&](std::size_t j, bool out, std::uint64_t more) {
+                    std::uint64_t& sum_of_all = (out ? more_in_ : more_out_)[buffer_[first_[s] + j]];
+                    sum_of_all = smaller(sum_of_all + smaller(more, impossible - least_[s]), impossible);
+                });
         }
         return sum;
     }
@@ -301,15 +300,16 @@ private:
         }
         tabulate(section);
         if (table_.least(0, need_[section]) >= impossible) return false;
-        each_marginal(section, [&](std::size_t j, std::uint64_t in, std::uint64_t out) {
-            const std::size_t at = first_[section] + j;
-            const std::uint64_t next = ahead_[buffer_[at]];
-            if (out <= in || next == 0) return;
-            const std::uint64_t rest = smaller(out - in, share_[at]),
-                                moved = moves_all ? rest : rest - rest / (next + 1);
-            share_[at] -= moved;
-            pool_[buffer_[at]] += moved;
-        });
+        each_change(
+            section,
+            [&](std::size_t j, bool out) { return !out && ahead_[buffer_[first_[section] + j]] != 0; },
+            [&](std::size_t j, bool, std::uint64_t more) {
+                const std::size_t at = first_[section] + j;
+                const std::uint64_t next = ahead_[buffer_[at]], rest = smaller(more, share_[at]),
+                                    moved = moves_all ? rest : rest - rest / (next + 1);
+                share_[at] -= moved;
+                pool_[buffer_[at]] += moved;
+            });
         return true;
     }
     /// Solves the knapsacks of all sections. Returns the bound, and stores the buffers that stay out of each section.
@@ -360,11 +360,11 @@ private:
         divide_rest();
         return true;
     }
-    /// Calls `visit(j, in, out)` for each buffer of a section, as `cover_table` does. Precondition: `tabulate(section)`
-    /// was the last call of its kind.
-    template <class Visit>
-    constexpr void each_marginal(std::uint32_t section, Visit visit) noexcept {
-        table_.each_marginal([&](std::size_t j) { return units_of(section, j); }, visit);
+    /// Calls `change(j, is_out, more)` for buffers of a section, as `cover_table` does. Precondition:
+    /// `tabulate(section)` was the last call of its kind.
+    template <class Wants, class Change>
+    constexpr void each_change(std::uint32_t section, Wants wants, Change change) noexcept {
+        table_.each_change([&](std::size_t j) { return units_of(section, j); }, wants, change);
     }
     /// Returns the size of the j-th buffer of a section in units, at most one more than the section needs.
     [[nodiscard]] constexpr std::size_t units_of(std::uint32_t section, std::size_t j) const noexcept {

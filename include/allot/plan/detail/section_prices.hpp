@@ -26,6 +26,7 @@
 #include <allot/plan/detail/section_flow.hpp>
 #include <allot/plan/detail/section_tree.hpp>
 
+#include <array>
 #include <bit>
 
 namespace allot {
@@ -34,14 +35,15 @@ namespace detail {
 
 /// Prices by section, for one capacity and one list of buffers at a time.
 class prices {
-    static constexpr unsigned fraction = 10;  // fractional bits of a price
+    static constexpr unsigned fraction = 10;      // fractional bits of a price
+    static constexpr std::size_t rows_of_few = 4;  // rows if there are not too many sections
 
 public:
     static constexpr std::uint64_t priceless = value_per_byte::priceless;
 
     /// Returns the largest number of rows for that many sections.
     [[nodiscard]] static constexpr std::size_t most_rows(std::size_t sections) noexcept {
-        return sections <= 4096 ? 4 : 1;
+        return sections <= 4096 ? rows_of_few : 1;
     }
     [[nodiscard]] static constexpr plan_space space(std::size_t sections, std::size_t buffers) noexcept {
         return {buffers, most_rows(sections) * (4 * sections + 2), 0};
@@ -106,7 +108,7 @@ public:
     [[nodiscard]] constexpr std::size_t rows() const noexcept { return rows_; }
     /// Returns the size that counts in a row.
     [[nodiscard]] constexpr std::uint64_t scaled_size(std::size_t row, std::uint64_t size) const noexcept {
-        return row == 0 ? size >> size_shift_ : size / part(row) * unit(row);
+        return row == 0 ? size >> size_shift_ : size / part_[row] * unit_[row];
     }
     /// Returns the largest sum of sizes in a row.
     [[nodiscard]] constexpr std::uint64_t room(std::size_t row) const noexcept { return scaled_size(row, capacity_); }
@@ -271,6 +273,10 @@ private:
         const int bits = width(count);
         size_shift_ = static_cast<unsigned>(larger(width(size) + bits - 31, 0));
         value_shift_ = width(worth) + bits - 32;
+        for (std::size_t row = 1; row < rows_; ++row) {
+            part_[row] = capacity_ / (row + 1) + 1;
+            unit_[row] = (capacity_ >> size_shift_) / row;
+        }
     }
     [[nodiscard]] constexpr std::uint64_t highest_price() const noexcept {
         return (std::uint64_t{1} << 62) / (std::uint64_t{sections_} + 1);
@@ -302,6 +308,12 @@ private:
         });
         return price;
     }
+    /// The same as `checked_multiply`, without its division for small numbers.
+    [[nodiscard]] static constexpr bool multiply(std::uint64_t a, std::uint64_t b, std::uint64_t& product) noexcept {
+        if ((a | b) >> 32 != 0) return checked_multiply(a, b, product);
+        product = a * b;
+        return true;
+    }
     /// Computes the price of a buffer in all rows. Returns whether it fits 64 bits.
     [[nodiscard]] constexpr bool price_of(std::uint32_t buffer, std::uint64_t size, std::uint64_t& sum) const noexcept {
         sum = 0;
@@ -309,8 +321,7 @@ private:
             std::uint64_t paid = 0;
             const std::uint64_t bytes = scaled_size(row, size);
             if (bytes == 0) continue;
-            if (!checked_multiply(bytes, price_of_byte(row, buffer), paid) || !checked_add(sum, paid, sum))
-                return false;
+            if (!multiply(bytes, price_of_byte(row, buffer), paid) || !checked_add(sum, paid, sum)) return false;
         }
         return true;
     }
@@ -346,17 +357,13 @@ private:
             price = over ? smaller(price + change, highest_price()) : price - smaller(change, price);
         }
     }
-    [[nodiscard]] constexpr std::uint64_t part(std::size_t row) const noexcept { return capacity_ / (row + 1) + 1; }
-    /// Returns the size in a row of a buffer that is a little larger than a part.
-    [[nodiscard]] constexpr std::uint64_t unit(std::size_t row) const noexcept {
-        return (capacity_ >> size_shift_) / row;
-    }
-
     const section_tree* where_;
     std::uint32_t* live_ = nullptr;  // buffers that live in one section
     std::uint64_t *price_ = nullptr, *best_ = nullptr, *load_ = nullptr, *sum_ = nullptr;
     std::uint64_t best_bound_ = 0, capacity_ = 0;
     std::size_t most_rows_ = 1, rows_ = 1;
+    // By row: a part of the capacity, and the size in the row of a buffer that is a little larger than this part.
+    std::array<std::uint64_t, rows_of_few> part_{}, unit_{};
     std::uint32_t sections_ = 0;
     unsigned size_shift_ = 0;
     int value_shift_ = 0;
