@@ -346,8 +346,8 @@ private:
     constexpr fingerprint fingerprint_of(index from, index until) const noexcept {
         fingerprint print{};
         if (failed_.is_empty()) return print;
-        for (index i = map().first_item(from); i < map().first_item(until); ++i)
-            if (state_.waits(i)) print.add(i, state_.lowest(i));
+        state_.each_waiting(map().first_item(from), map().first_item(until),
+                            [&](index i) { print.add(i, state_.lowest(i)); });
         return print;
     }
 

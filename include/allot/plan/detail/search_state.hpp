@@ -63,9 +63,9 @@ public:
         waiting_ = cut(workspace.u64, counts.plan.row());
         trail_old_ = cut(workspace.u64, counts.trail());
         path_ = cut(workspace.u32, n);
-        for (auto* array : {&resting_, &crossing_, &changed_, &is_changed_}) *array = cut(workspace.u32, sections);
+        for (auto* array : {&resting_, &crossing_, &changed_, &moved_}) *array = cut(workspace.u32, sections);
         for (auto* array : {&trail_what_, &trail_resting_}) *array = cut(workspace.u32, counts.trail());
-        set_all(is_changed_, index{0});
+        set_all(moved_, index{0});
         const auto begins = cut(workspace.u64, counts.reserved);
         reserved_ = reserved_ranges{problem.reserved, begins, cut(workspace.u64, counts.reserved)};
 
@@ -126,6 +126,15 @@ public:
     [[nodiscard]] constexpr plan_array<const std::uint64_t> waiting() const noexcept { return waiting_; }
     [[nodiscard]] constexpr bool waits(std::size_t item) const noexcept {
         return (waiting_[item / 64] >> (item % 64) & 1) != 0;
+    }
+    /// Calls `visit(item)` for each waiting item of [from, until).
+    template <class Visit>
+    constexpr void each_waiting(index from, index until, Visit visit) const noexcept {
+        for (index at = from / 64; from < until; from = 64 * ++at) {
+            std::uint64_t rest = waiting_[at] >> (from % 64) << (from % 64);
+            if (until - 64 * at < 64) rest &= (std::uint64_t{1} << (until % 64)) - 1;
+            for (; rest != 0; rest &= rest - 1) visit(64 * at + static_cast<index>(std::countr_zero(rest)));
+        }
     }
     [[nodiscard]] constexpr std::uint64_t lowest(std::size_t item) const noexcept { return lowest_[item]; }
     /// Returns the offset of a placed item.
@@ -265,36 +274,34 @@ private:
         });
         return true;
     }
+    /// A waiting buffer that could rest on the section's floor does so no more.
     constexpr void change(index section) noexcept {
-        if (is_changed_[section] != 0) return;
-        is_changed_[section] = 1;
-        changed_[changes_++] = section;
+        if (moved_[section]++ == 0) changed_[changes_++] = section;
     }
     /// Recomputes the changed floors. Returns false if a section does not fit.
     constexpr bool settle(bool fits) noexcept {
         while (changes_ > 0) {
-            const index s = changed_[--changes_];
-            is_changed_[s] = 0;
+            const index s = changed_[--changes_], moved = moved_[s];
+            moved_[s] = 0;
             if (!fits) continue;
-            const std::uint64_t floor = floor_[s];
-            const index resting = resting_[s];
-            find_floor(s);
-            if (floor_[s] != floor || resting_[s] != resting) record(map_.items() + s, floor, resting);
+            record(map_.items() + s, floor_[s], resting_[s]);
+            if (resting_[s] != moved) resting_[s] -= moved;
+            else find_floor(s);
             fits = floor_[s] == none || floor_[s] <= capacity_ - left_[s];
             if (!fits) failed_section_ = s;
         }
         return fits;
     }
     constexpr void find_floor(index section) noexcept {
-        floor_[section] = none;
-        resting_[section] = 0;
+        std::uint64_t floor = none;
+        index resting = 0;
         map_.members(section).each(waiting_, [&](index i) {
-            if (lowest_[i] < floor_[section]) {
-                floor_[section] = lowest_[i];
-                resting_[section] = 0;
-            }
-            if (lowest_[i] == floor_[section]) ++resting_[section];
+            const std::uint64_t lowest = lowest_[i];
+            resting = lowest < floor ? 1 : resting + (lowest == floor ? 1 : 0);
+            floor = smaller(floor, lowest);
         });
+        floor_[section] = floor;
+        resting_[section] = resting;
     }
 
     constexpr void record(index what, std::uint64_t old, index resting) noexcept {
@@ -312,7 +319,7 @@ private:
     plan_array<index> path_;                                    // items in the order of placement
     plan_array<std::uint64_t> left_, floor_;                    // by section: sum of the waiting sizes; floor
     plan_array<index> resting_, crossing_;    // by section: number that may rest; that cross to the next
-    plan_array<index> changed_, is_changed_;  // sections; by section
+    plan_array<index> changed_, moved_;       // sections; by section: buffers that no longer rest
     plan_array<std::uint64_t> waiting_;       // one bit for each item
     plan_array<std::uint64_t> trail_old_;     // old value of an item's lowest offset or of a floor
     plan_array<index> trail_what_, trail_resting_;
