@@ -40,13 +40,21 @@ public:
             most_[node] += change;
             added_[node] += change;
         };
-        for (std::size_t low = leaves_ + from, high = leaves_ + until; low < high; low /= 2, high /= 2) {
-            if (low % 2 != 0) change_at(low++);
-            if (high % 2 != 0) change_at(--high);
+        std::size_t low = leaves_ + from, high = leaves_ + until - 1;
+        change_at(low);
+        if (low != high) change_at(high);
+        // The nodes between two parents change as a whole.
+        for (; low / 2 != high / 2; low /= 2, high /= 2) {
+            if (low % 2 == 0) change_at(low + 1);
+            if (high % 2 != 0) change_at(high - 1);
+            most_[low / 2] = most_below(low / 2);
+            most_[high / 2] = most_below(high / 2);
         }
-        for (const std::size_t end : {leaves_ + from, leaves_ + until - 1})
-            for (std::size_t node = end / 2; node != 0; node /= 2)
-                most_[node] = larger(most_[2 * node], most_[2 * node + 1]) + added_[node];
+        for (low /= 2; low != 0; low /= 2) {
+            const std::uint64_t most = most_below(low);
+            if (most == most_[low]) break;
+            most_[low] = most;
+        }
     }
     /// Returns the maximum over the sections [from, until). Precondition: from < until.
     [[nodiscard]] constexpr std::uint64_t most(std::uint32_t from, std::uint32_t until) const noexcept {
@@ -67,6 +75,10 @@ public:
     }
 
 private:
+    [[nodiscard]] constexpr std::uint64_t most_below(std::size_t node) const noexcept {
+        return larger(most_[2 * node], most_[2 * node + 1]) + added_[node];
+    }
+
     std::size_t leaves_;
     std::uint64_t *most_, *added_;  // by node
 };
