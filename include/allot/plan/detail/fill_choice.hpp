@@ -56,12 +56,22 @@ public:
         for (const std::uint32_t i : candidates_->list())
             if (chosen_[i] == 0 && these[i] != 0) choose(i, true);
     }
-    /// Adds the candidates of these sections that fit, best value for price first. Returns all candidates tried.
-    constexpr plan_array<const std::uint32_t> choose_more(section_range where, unsigned noise_bits) noexcept {
+    /// Adds the candidates of these sections that fit, best value for price first. Returns all candidates tried. Ends
+    /// when the worth cannot reach `least`.
+    constexpr plan_array<const std::uint32_t> choose_more(section_range where, unsigned noise_bits,
+                                                          std::uint64_t least = 0) noexcept {
         const auto tried =
             candidates_->in_order(where, noise_bits, [this](std::uint32_t i) { return chosen_[i] != 0; });
-        for (const std::uint32_t i : tried)
-            if (has_room(i)) choose(i, true);
+        std::uint64_t most = worth_;
+        for (const std::uint32_t i : tried) most += candidates_->value(i);
+        for (const std::uint32_t i : tried) {
+            if (has_room(i)) {
+                choose(i, true);
+                continue;
+            }
+            most -= candidates_->value(i);
+            if (most < least) break;
+        }
         return tried;
     }
 
@@ -100,7 +110,7 @@ public:
         }
         const bool has_wanted = has_room(wanted);
         if (has_wanted) choose(wanted, true);
-        const auto tried = choose_more(around, 4 + candidates_->below(6));
+        const auto tried = choose_more(around, 4 + candidates_->below(6), before);
         effort += (count + tried.size()) / 4;
         if (worth_ >= before) return worth_ > before;
         if (has_wanted) choose(wanted, false);
