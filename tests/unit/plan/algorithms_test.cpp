@@ -38,6 +38,20 @@ TEST_CASE("algorithms: sorts numbers in ascending order, and by a comparison") {
     }
 }
 
+TEST_CASE("algorithms: the number at a position of the ascending order") {
+    std::mt19937_64 random{4};
+    for (std::size_t count = 1; count != 70; ++count)
+        for (const std::uint64_t limit : {std::uint64_t{1}, std::uint64_t{5}, std::uint64_t{1000}, ~std::uint64_t{0}}) {
+            const numbers given = some(random, count, limit);
+            numbers ascending = given;
+            std::sort(ascending.begin(), ascending.end());
+            for (std::size_t nth = 0; nth != count; ++nth) {
+                numbers changed = given;
+                CHECK(allot::detail::nth_smallest(changed.data(), count, nth) == ascending[nth]);
+            }
+        }
+}
+
 TEST_CASE("algorithms: the front of a heap is the largest item") {
     const auto is_less = [](std::uint64_t a, std::uint64_t b) { return a < b; };
     std::mt19937_64 random{2};

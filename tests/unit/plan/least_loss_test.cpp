@@ -203,10 +203,30 @@ TEST_CASE("cover_table: the least sums of shares with each buffer in the memory 
         }
         REQUIRE(std::min(table.least(0, need), detail::cover_table<>::impossible) == any);
         if (any == detail::cover_table<>::impossible) continue;
-        table.each_marginal(units_of, [&](std::size_t j, std::uint64_t in, std::uint64_t out) {
-            CHECK(std::min(in, detail::cover_table<>::impossible) == least[j][0]);
-            CHECK(out == least[j][1]);
-        });
+        std::vector<std::size_t> asked, changed;
+        std::uint64_t sum = 0, covered = 0;  // of the buffers that are out
+        table.each_change(
+            units_of,
+            [&](std::size_t j, bool is_out) {
+                asked.push_back(j);
+                sum += is_out ? share[j] : 0;
+                covered += is_out ? units[j] : 0;
+                return j % 3 != 1;
+            },
+            [&](std::size_t j, bool is_out, std::uint64_t more) {
+                changed.push_back(j);
+                CHECK(least[j][is_out ? 1 : 0] == any);
+                CHECK(std::min(any + more, detail::cover_table<>::impossible) == least[j][is_out ? 0 : 1]);
+            });
+        CHECK(sum == any);
+        CHECK(covered >= need);
+        std::vector<std::size_t> all, wanted;
+        for (std::size_t j = 0; j != count; ++j) {
+            all.push_back(j);
+            if (j % 3 != 1) wanted.push_back(j);
+        }
+        CHECK(asked == all);
+        CHECK(changed == wanted);
     }
 }
 

@@ -467,18 +467,18 @@ private:
     std::uint32_t best_ = 0;
     std::size_t decided_ = 0;  // buffers of the section in `cover_`
     std::uint64_t capacity_ = 0;
-    std::uint64_t best_shared_ = 0;         // scaled bound of all choices by shares
-    std::uint64_t operations_ = 0;          // of a step
-    std::uint64_t most_ = 0, dropped_ = 0;  // of which `dropped_` is the lowest bound of ended states
+    std::uint64_t best_shared_ = 0;              // scaled bound of all choices by shares
+    std::uint64_t operations_ = 0;               // of a step
+    std::uint64_t most_ = 0, dropped_ = 0;       // of which `dropped_` is the lowest bound of ended states
     std::uint64_t highest_ = 0, most_lost_ = 0;  // of a state that goes on: scaled bound, and lost value
     bool is_proof_ = false;
     std::uint32_t *state_ = nullptr, *unused_ = nullptr;  // the states, in order; numbers without a state
-    std::uint32_t* kept_ = nullptr;                       // by state: 1 if it goes on without the buffer, plus 2 if with it
-    std::uint32_t* slot_ = nullptr;                       // by hash of a set: index in `state_`
-    std::uint32_t* child_ = nullptr;                      // twice the state, plus 1 if the buffer is out
+    std::uint32_t* kept_ = nullptr;   // by state: 1 if it goes on without the buffer, plus 2 if with it
+    std::uint32_t* slot_ = nullptr;   // by hash of a set: index in `state_`
+    std::uint32_t* child_ = nullptr;  // twice the state, plus 1 if the buffer is out
     std::uint64_t *rank_ = nullptr, *child_bound_ = nullptr;  // by index in `child_`; of the ranks, the lowest remain
     std::uint64_t* scratch_ = nullptr;
-    std::uint64_t* part_ = nullptr;  // by state: see `part_of_state`
+    std::uint64_t* part_ = nullptr;            // by state: see `part_of_state`
     std::uint32_t* decided_buffer_ = nullptr;  // of the section in `cover_`, those that began before it
     std::uint64_t *decided_share_ = nullptr, *decided_units_ = nullptr;
     excess_sections<> each_;

@@ -318,10 +318,10 @@ private:
     plan_array<std::uint64_t> offset_, lowest_;                 // by item: if placed; if waiting
     plan_array<index> path_;                                    // items in the order of placement
     plan_array<std::uint64_t> left_, floor_;                    // by section: sum of the waiting sizes; floor
-    plan_array<index> resting_, crossing_;    // by section: number that may rest; that cross to the next
-    plan_array<index> changed_, moved_;       // sections; by section: buffers that no longer rest
-    plan_array<std::uint64_t> waiting_;       // one bit for each item
-    plan_array<std::uint64_t> trail_old_;     // old value of an item's lowest offset or of a floor
+    plan_array<index> resting_, crossing_;  // by section: number that may rest; that cross to the next
+    plan_array<index> changed_, moved_;     // sections; by section: buffers that no longer rest
+    plan_array<std::uint64_t> waiting_;     // one bit for each item
+    plan_array<std::uint64_t> trail_old_;   // old value of an item's lowest offset or of a floor
     plan_array<index> trail_what_, trail_resting_;
 };
 

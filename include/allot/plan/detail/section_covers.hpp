@@ -224,7 +224,9 @@ public:
     [[nodiscard]] constexpr std::size_t need(std::uint32_t section) const noexcept { return need_[section]; }
     /// Returns the least sums of shares of the buffers from the j-th on, by the units that they must cover.
     /// Precondition: `tabulate` was the last call of its kind.
-    [[nodiscard]] constexpr const std::uint64_t* least_from(std::size_t j) const noexcept { return table_.least_from(j); }
+    [[nodiscard]] constexpr const std::uint64_t* least_from(std::size_t j) const noexcept {
+        return table_.least_from(j);
+    }
 
 private:
     static constexpr std::uint32_t is_free = 0, is_in = 1, is_out = 2;
@@ -301,8 +303,7 @@ private:
         tabulate(section);
         if (table_.least(0, need_[section]) >= impossible) return false;
         each_change(
-            section,
-            [&](std::size_t j, bool out) { return !out && ahead_[buffer_[first_[section] + j]] != 0; },
+            section, [&](std::size_t j, bool out) { return !out && ahead_[buffer_[first_[section] + j]] != 0; },
             [&](std::size_t j, bool, std::uint64_t more) {
                 const std::size_t at = first_[section] + j;
                 const std::uint64_t next = ahead_[buffer_[at]], rest = smaller(more, share_[at]),

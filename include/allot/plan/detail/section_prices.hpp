@@ -35,7 +35,7 @@ namespace detail {
 
 /// Prices by section, for one capacity and one list of buffers at a time.
 class prices {
-    static constexpr unsigned fraction = 10;      // fractional bits of a price
+    static constexpr unsigned fraction = 10;       // fractional bits of a price
     static constexpr std::size_t rows_of_few = 4;  // rows if there are not too many sections
 
 public:
