@@ -54,14 +54,15 @@ public:
             const std::uint64_t bounded = smaller<std::uint64_t>(effort, std::uint64_t{1} << 40);
             const std::uint64_t some = larger<std::uint64_t>(bounded * 4 / (buffers + 1), 16);
             const std::uint64_t sets = std::uint64_t{1} << smaller<std::size_t>(buffers, 16);
-            const std::uint64_t most = smaller(sets, larger(always, bounded / 40));  // bounds the memory
+            const std::uint64_t numbered = (std::uint64_t{1} << 31) / most_parts(buffers);
+            const std::uint64_t most = smaller(smaller(sets, numbered), larger(always, bounded / 40));  // bounds memory
             return {static_cast<std::size_t>(smaller(some, most)), section_covers<>::units(bounded), bounded * 256};
         }
     };
     [[nodiscard]] static constexpr plan_space space(const plan_problem& problem, limits most) noexcept {
         if (most.states == 0) return {};
         const std::size_t buffers = problem.buffers.size(), children = 2 * most.states;
-        return plan_space{.u32 = 3 * most.states + children + std::bit_ceil(2 * most.states) + buffers,
+        return plan_space{.u32 = 2 * most.states + children + std::bit_ceil(2 * most.states) + buffers,
                           .u64 = most.states * most_parts(buffers) + 3 * children + 2 * buffers} +
                excess_sections<>::space(problem) +
                section_covers<>::space(buffers, excess_sections<>::most_spans(problem), most.units);
@@ -85,7 +86,7 @@ public:
           each_{where, problem, workspace},
           cover_{problem.buffers.size(), excess_sections<>::most_spans(problem), most.units, workspace} {
         const std::size_t children = 2 * most.states;
-        for (auto* array : {&state_, &unused_, &kept_}) *array = workspace.cut_u32(most.states);
+        for (auto* array : {&state_, &unused_}) *array = workspace.cut_u32(most.states);
         child_ = workspace.cut_u32(children);
         slot_ = workspace.cut_u32(std::bit_ceil(2 * most.states));
         part_ = workspace.cut_u64(most.states * most_parts(problem.buffers.size()));
@@ -155,7 +156,7 @@ public:
 private:
     static constexpr std::uint32_t none = excess_sections<>::none;
 
-    /// Parts of a state. The loads by rows of prices follow, then two sets of buffers: those that were chosen, and
+    /// Parts of a state, whose number is the index of the first one. The loads by rows of prices follow, then two sets of buffers: those that were chosen, and
     /// those that live. Of living twins, the set has the earliest.
     enum part_of_state : std::size_t {
         loss,     // value lost
@@ -165,6 +166,7 @@ private:
         shared,   // scaled bound by shares
         out,      // shares that are out of the section
         covered,  // units that are out of the section
+        remain,   // in `branch`: plus 1 if the child with the buffer remains, plus 2 if the one without it does
         fixed_parts
     };
 
@@ -174,13 +176,13 @@ private:
     }
     [[nodiscard]] constexpr plan_array<const std::uint32_t> states() const noexcept { return {state_, count_}; }
     [[nodiscard]] constexpr std::uint64_t& part(std::uint32_t state, std::size_t of) noexcept {
-        return part_[state * parts_ + of];
+        return part_[state + of];
     }
     [[nodiscard]] constexpr std::uint64_t part(std::uint32_t state, std::size_t of) const noexcept {
-        return part_[state * parts_ + of];
+        return part_[state + of];
     }
     [[nodiscard]] constexpr std::uint64_t* in(std::uint32_t state) const noexcept {
-        return part_ + state * parts_ + fixed_parts + rows_;
+        return part_ + state + fixed_parts + rows_;
     }
     [[nodiscard]] constexpr std::uint64_t* held(std::uint32_t state) const noexcept { return in(state) + words_; }
     [[nodiscard]] static constexpr bool has(const std::uint64_t* set, std::uint32_t k) noexcept {
@@ -207,7 +209,7 @@ private:
         highest_ = smaller(price_->highest(most_lost_), unlimited - 1);
         unused_count_ = 0;
         for (std::size_t state = limits_.states; state != 0;)
-            unused_[unused_count_++] = static_cast<std::uint32_t>(--state);
+            unused_[unused_count_++] = static_cast<std::uint32_t>(--state * parts_);
         count_ = 0;
         if (best_shared_ == section_covers<>::impossible) return;
         const std::uint32_t first = unused_[--unused_count_];
@@ -334,28 +336,28 @@ private:
         };
         for (std::size_t at = 0; may_be_in && at != count_; ++at) {
             const std::uint32_t state = state_[at];
-            const std::uint64_t* const of = part_ + state * parts_;
+            const std::uint64_t* const of = part_ + state;
             if (of[load] + size > capacity_) continue;
             add_child(2 * state, bound(of[shared], of[out], of[covered]), sum_of(of[priced], price_in));
         }
         for (std::size_t at = 0; may_stay_out && at != count_; ++at) {
             const std::uint32_t state = state_[at];
-            const std::uint64_t* const of = part_ + state * parts_;
+            const std::uint64_t* const of = part_ + state;
             if (of[loss] + value > most_lost_) continue;
             add_child(2 * state + 1, bound(of[shared], of[out] + own.share, of[covered] + own.units),
                       sum_of(of[priced], price_out));
         }
         if (children > limits_.states) children = drop_the_worst(children, value);
 
-        for (const std::uint32_t state : states()) kept_[state] = 0;
-        for (std::size_t at = 0; at != children; ++at) kept_[child_[at] / 2] |= 1 + child_[at] % 2;
+        for (const std::uint32_t state : states()) part(state, remain) = 0;
+        for (std::size_t at = 0; at != children; ++at) part(child_[at] / 2, remain) += 1 + child_[at] % 2;
         for (const std::uint32_t state : states())
-            if (kept_[state] == 0) give_back(state);
+            if (part(state, remain) == 0) give_back(state);
         count_ = children;
         // The children without the buffer come first, because they may need a copy of the state.
         for (std::size_t at = children; at-- != 0;) {
             const std::uint32_t state = child_[at] / 2;
-            state_[at] = child_[at] % 2 == 0 ? state : kept_[state] == 3 ? copy_of(state) : state;
+            state_[at] = child_[at] % 2 == 0 ? state : part(state, remain) == 3 ? copy_of(state) : state;
             if (child_[at] % 2 == 0) put_in(state, k, price_in);
             else leave_out(state_[at], value, price_out, own);
         }
@@ -472,8 +474,7 @@ private:
     std::uint64_t most_ = 0, dropped_ = 0;       // of which `dropped_` is the lowest bound of ended states
     std::uint64_t highest_ = 0, most_lost_ = 0;  // of a state that goes on: scaled bound, and lost value
     bool is_proof_ = false;
-    std::uint32_t *state_ = nullptr, *unused_ = nullptr;  // the states, in order; numbers without a state
-    std::uint32_t* kept_ = nullptr;   // by state: 1 if it goes on without the buffer, plus 2 if with it
+    std::uint32_t *state_ = nullptr, *unused_ = nullptr;  // the states, in order; those without a use
     std::uint32_t* slot_ = nullptr;   // by hash of a set: index in `state_`
     std::uint32_t* child_ = nullptr;  // twice the state, plus 1 if the buffer is out
     std::uint64_t *rank_ = nullptr, *child_bound_ = nullptr;  // by index in `child_`; of the ranks, the lowest remain

@@ -328,11 +328,12 @@ private:
         std::uint64_t best_slack = none;
         index best_children = no_section;
         for (index s = from; s < until && bottom != none; ++s) {
-            if (state_.floor(s) == none || (lowest_floors_only_ && state_.floor(s) != bottom)) continue;
+            const std::uint64_t floor = state_.floor(s);
+            if (lowest_floors_only_ ? floor != bottom : floor == none) continue;
             const std::uint64_t slack = state_.slack(s);
             const index children = 2 * state_.resting(s) + (slack != 0 ? 1 : 0);  // the raised floor counts half
             if (children > best_children || (children == best_children && slack >= best_slack)) continue;
-            if (state_.floor(s) != bottom && state_.fits_below(s)) continue;
+            if (floor != bottom && state_.fits_below(s)) continue;
             best = s;
             best_children = children;
             best_slack = slack;
