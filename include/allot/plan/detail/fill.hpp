@@ -10,9 +10,11 @@
 // different order, best value for the price of their bytes first. `packing_search` packs each choice that is worth more
 // than the best plan. The slack starts at 0, grows until a choice can be packed, and then shrinks. `fill_holes` adds
 // further buffers to the holes of a packed choice, and repeats ruin and recreate there without a search. If the problem
-// is too large for a search, a greedy plan makes the first packing.
+// is too large for a search, a greedy plan makes the first packing. A choice that could not be packed is not packed
+// again, as long as the class remembers it.
 //
-// Each step of ruin and recreate only visits buffers that live nearby, and counts them as effort.
+// Each step of ruin and recreate only visits buffers that live nearby, and counts them as effort. If the problem is
+// searched, two visits or nodes count as one placement, because they take about that time.
 //
 // Source: Schrimpf et al., Record breaking optimization results using the ruin and recreate principle, Journal of
 // Computational Physics 159, 2000. Complexity: O(n log n + pairs that live at once), plus the given effort. Memory:
@@ -24,6 +26,8 @@
 #include <allot/plan/detail/fill_holes.hpp>
 #include <allot/plan/detail/part.hpp>
 #include <allot/plan/detail/search.hpp>
+
+#include <array>
 
 namespace allot {
 inline namespace v1 {
@@ -78,22 +82,30 @@ public:
         candidates_.begin(list, values, capacity, align);
         choice_.begin();
         plan_.begin();
-        effort_ = effort;
-        spent_ = 0;
-        if (list.empty() || fits_whole(stop)) return spent_;
-        most_ = candidates_.worth() - smaller(candidates_.price(*price_, effort), candidates_.worth());
-        if (is_searched_) {
-            fill_everywhere();
-            if (hint != nullptr) pack_hint(hint, stop);
-        } else pack_greedily(stop);
-        if (goes_on(stop)) improve(stop);
-        return spent_;
+        const std::uint64_t steps = is_searched_ ? steps_a_placement : 1;
+        effort_ = smaller(effort, ~std::uint64_t{0} / steps) * steps;
+        spent_ = failed_count_ = 0;
+        if (!list.empty() && !fits_whole(stop)) fill(stop, hint);
+        return divided_up(spent_, steps);
     }
 
     [[nodiscard]] constexpr bool placed(std::uint32_t buffer) const noexcept { return plan_.placed()[buffer] != 0; }
     [[nodiscard]] constexpr std::uint64_t offset(std::uint32_t buffer) const noexcept { return plan_.offset(buffer); }
 
 private:
+    static constexpr std::uint64_t steps_a_placement =
+        2;  // nodes of a search cost about one placement of a greedy plan
+    static constexpr std::size_t most_failed = 64;
+
+    template <class Stop>
+    constexpr void fill(Stop& stop, const std::uint32_t* hint) noexcept {
+        most_ = candidates_.worth() - smaller(candidates_.price(*price_, effort_), candidates_.worth());
+        if (is_searched_) {
+            fill_everywhere();
+            if (hint != nullptr) pack_hint(hint, stop);
+        } else pack_greedily(stop);
+        if (goes_on(stop)) improve(stop);
+    }
     template <class Stop>
     [[nodiscard]] constexpr bool goes_on(Stop& stop) noexcept {
         return spent_ < effort_ && plan_.worth() < most_ && !(stopped_ = stopped_ || stop());
@@ -145,17 +157,25 @@ private:
         return true;
     }
 
-    /// Tries to pack a choice that is worth more than the plan, with a limited number of search nodes. On success, the
-    /// packing becomes the plan.
+    /// Tries to pack a choice that is worth more than the plan, with a limited number of search nodes, unless that
+    /// failed lately. On success, the packing becomes the plan.
     template <class Stop>
     [[nodiscard]] constexpr bool pack(Stop& stop, std::uint64_t patience = 2000) noexcept {
         if (choice_.worth() <= plan_.worth()) return false;
+        std::uint64_t print = 0;
+        for (const std::uint32_t i : candidates_.list())
+            if (choice_.chosen()[i] != 0) print += mixed(i + 1);
+        for (std::size_t k = 0; k != smaller(failed_count_, most_failed); ++k)
+            if (failed_[k] == print) return false;
         const plan_problem chosen = problem_of(choice_.chosen());
         packing_search<> search{chosen, {workspace_, remember_}, part_.sizes()};
         const search_result found =
             search.find(candidates_.capacity(), {trial_, packed_count_}, smaller(patience, left()), stop);
         spent_ += 1 + packed_count_ / 2 + found.nodes;
-        if (found.answer != search_answer::found) return false;
+        if (found.answer != search_answer::found) {
+            failed_[failed_count_++ % most_failed] = print;
+            return false;
+        }
         adopt();
         fill_everywhere();
         return true;
@@ -248,6 +268,8 @@ private:
     std::uint32_t* packed_ = nullptr;                  // the buffers of the problem to pack
     std::size_t packed_count_ = 0;
     std::uint64_t* trial_ = nullptr;
+    std::size_t failed_count_ = 0;
+    std::array<std::uint64_t, most_failed> failed_{};  // fingerprints of the latest choices that were not packed
     plan_workspace workspace_{};
     bool stopped_ = false;
 };

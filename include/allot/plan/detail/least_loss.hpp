@@ -52,7 +52,7 @@ public:
             constexpr std::uint64_t least_effort = 1000, always = 4096;
             if (effort < least_effort) return {};
             const std::uint64_t bounded = smaller<std::uint64_t>(effort, std::uint64_t{1} << 40);
-            const std::uint64_t some = larger<std::uint64_t>(bounded * 4 / (buffers + 1), 16);
+            const std::uint64_t some = larger<std::uint64_t>(bounded * 8 / (buffers + 1), 16);
             const std::uint64_t sets = std::uint64_t{1} << smaller<std::size_t>(buffers, 16);
             const std::uint64_t numbered = (std::uint64_t{1} << 31) / most_parts(buffers);
             const std::uint64_t most = smaller(smaller(sets, numbered), larger(always, bounded / 40));  // bounds memory
@@ -474,9 +474,9 @@ private:
     std::uint64_t most_ = 0, dropped_ = 0;       // of which `dropped_` is the lowest bound of ended states
     std::uint64_t highest_ = 0, most_lost_ = 0;  // of a state that goes on: scaled bound, and lost value
     bool is_proof_ = false;
-    std::uint32_t *state_ = nullptr, *unused_ = nullptr;  // the states, in order; those without a use
-    std::uint32_t* slot_ = nullptr;   // by hash of a set: index in `state_`
-    std::uint32_t* child_ = nullptr;  // twice the state, plus 1 if the buffer is out
+    std::uint32_t *state_ = nullptr, *unused_ = nullptr;      // the states, in order; those without a use
+    std::uint32_t* slot_ = nullptr;                           // by hash of a set: index in `state_`
+    std::uint32_t* child_ = nullptr;                          // twice the state, plus 1 if the buffer is out
     std::uint64_t *rank_ = nullptr, *child_bound_ = nullptr;  // by index in `child_`; of the ranks, the lowest remain
     std::uint64_t* scratch_ = nullptr;
     std::uint64_t* part_ = nullptr;            // by state: see `part_of_state`
