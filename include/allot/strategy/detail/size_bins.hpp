@@ -3,9 +3,9 @@
 //
 // Every size below 64 has its own bin. Above, every power of two is divided into 8 equal bins, so that sizes in one bin
 // differ by less than an eighth. `Fine` bins divide it by 16, and sizes below 32 have their own bin. A bitmap marks the
-// bins that are not empty, and a summary word marks the words of the bitmap that are not zero. A bitmap of at most eight
-// words has no summary if it is `Fine`, or if it has at least two words of 64 bits: a list changes in fewer instructions,
-// and a search visits the words.
+// bins that are not empty, and a summary word marks the words of the bitmap that are not zero. A bitmap of at most
+// eight words has no summary if it is `Fine`, or if it has at least two words of 64 bits: a list changes in fewer
+// instructions, and a search visits the words.
 //
 //     size   1 2 3 … 63 │ 64 72 80 … 120 │ 128 144 …
 //     bin    1 2 3 … 63 │ 64 65 66 …  71 │  72  73 …
