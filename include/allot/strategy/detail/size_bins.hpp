@@ -125,7 +125,8 @@ public:
             if (later == 0) return count;
             at = static_cast<bin>(lowest_one(later));
         } else {
-            do ++at;
+            do
+                if (++at == word_count) ALLOT_UNREACHABLE();  // GCC warns of a further word otherwise
             while (words_[at] == 0);
         }
         return at * word_bits + static_cast<bin>(lowest_one(words_[at]));
@@ -137,7 +138,7 @@ public:
 
 private:
     // Without a summary, the bit of `count` is always set. `rest_of_first_word` must not return it.
-    static constexpr bool summarized = count / word_bits >= 8 || (!Fine && (word_bits < 64 || count < word_bits));
+    static constexpr bool summarized = count / word_bits >= 8 || (!Fine && (word_bits < 64 || count <= word_bits));
     static constexpr unsigned word_count = (count + word_bits - (summarized ? 1 : 0)) / word_bits;
     static_assert(word_count < word_bits, "one summary word covers all");
     struct no_summary {};
