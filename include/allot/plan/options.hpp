@@ -48,10 +48,11 @@ inline constexpr plan_options at_compile_time{.effort = 0, .remember = 0};
 /// Options of `plan_memories` and `plan_moves`.
 struct memories_options {
     /// Limit on the number of buffer placements, summed over all attempts. The default takes about a quarter of a
-    /// second. 0 makes one simple plan. In problems of up to `search_at_most` buffers, two steps of a search of spilled
-    /// buffers count as one placement, because they take about that time. `plan_memories` spends at most a tenth more than the limit, or the effort of
-    /// the simple plan if that is higher. `plan_timed` spends at most a tenth more than the sum of both. The plans
-    /// state the spent effort. The lower bound takes time in proportion to the limit, and does not count.
+    /// second. 0 makes one simple plan. If spilled buffers are searched (`search_at_most`), two steps of that search
+    /// count as one placement, because they take about that time. `plan_memories` spends at most a tenth more than the
+    /// limit, or the effort of the simple plan if that is higher. `plan_timed` spends at most a tenth more than the sum
+    /// of both. The plans state the spent effort. The lower bound takes time in proportion to the limit, and does not
+    /// count.
     std::uint64_t effort = 150'000;
     std::size_t search_at_most = 2048;  ///< Largest number of buffers that are packed by search.
     std::size_t remember = 1 << 10;     ///< Number of failed search states to remember, rounded down to a power of two.

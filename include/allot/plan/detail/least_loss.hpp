@@ -157,8 +157,8 @@ public:
 private:
     static constexpr std::uint32_t none = excess_sections<>::none;
 
-    /// Parts of a state, whose number is the index of the first one. The loads by rows of prices follow, then two sets of buffers: those that were chosen, and
-    /// those that live. Of living twins, the set has the earliest.
+    /// Parts of a state, whose number is the index of the first one. The loads by rows of prices follow, then two sets
+    /// of buffers: those that were chosen, and those that live. Of living twins, the set has the earliest.
     enum part_of_state : std::size_t {
         loss,     // value lost
         load,     // bytes in the section
