@@ -28,16 +28,19 @@
 //
 // Not detected: reads; writes past the end of a block that reach neither a record in band nor freed bytes; writes to
 // freed bytes that hold records (in band: two words at the start of a freed block and one at its end, and as much
-// around a block that is cut from it); writes to bytes that `reset` or `rollback` freed, or that were released to the
-// device; in band and over a pool, a block of an earlier arena over the same bytes; a constructed block that is freed
-// after its address was allocated again with the same size.
+// around a block that is cut from it); writes to bytes that `reset` or `rollback` freed, that were free in
+// `discard_holes`, or that were released to the device; over a bump, a rollback to a mark that an earlier rollback made
+// stale, if at least as many blocks were freed since the mark as it freed of the older ones; in band and over a pool, a
+// block of an earlier arena over the same bytes; a constructed block that is freed after its address was allocated
+// again with the same size.
 //
 // The records of `debug` are in trees of Boost.Intrusive. A program that includes this header needs the headers of
 // Boost. Without this header, an arena with `debug` or a hardened `naive` does not compile. misuse.hpp has the
 // handlers.
 //
 // Complexity: `checked`: O(1) on average; O(live) for a call that reports a misuse; O(regions) for a block outside the
-// region that the last deallocation used. `debug`: O(log live).
+// region that the last deallocation used. `debug`: O(log live). `reset` and `rollback` visit all records of a table
+// or a tree.
 //
 // Memory: `checked`: 8 bytes behind each live block where the strategy keeps records in band; no heap. With a pool in
 // one region, 8 bytes for each slot: with an index stack, in the arena and in place of the stack; otherwise on the host

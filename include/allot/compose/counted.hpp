@@ -82,8 +82,8 @@ public:
         return counted_mark<decltype(inner_.mark())>{inner_.mark(), now_.value.used, count()};
     }
     /// Frees every block that was allocated since the mark. Precondition: the mark is from this allocator and is valid,
-    /// and no block that is older than the mark was freed since.
-    /// Returns false and changes nothing if a hardened allocator reports the mark.
+    /// and no block that is older than the mark was freed since. Returns false and changes nothing if a hardened
+    /// allocator reports the mark.
     template <class Mark>
         requires markable_allocator<allocator_type>
     bool rollback(counted_mark<Mark> mark) noexcept {

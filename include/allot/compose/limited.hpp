@@ -105,8 +105,8 @@ public:
         return limited_mark<decltype(inner_.mark())>{inner_.mark(), used_.value};
     }
     /// Frees every block that was allocated since the mark. Precondition: the mark is from this allocator and is valid,
-    /// and no block that is older than the mark was freed since.
-    /// Returns false and changes nothing if a hardened allocator reports the mark.
+    /// and no block that is older than the mark was freed since. Returns false and changes nothing if a hardened
+    /// allocator reports the mark.
     template <class Mark>
         requires markable_allocator<allocator_type>
     bool rollback(limited_mark<Mark> mark) noexcept {

@@ -20,7 +20,7 @@
 // A function with one of these names and other parameters does not compile. The functions must not call the allocator,
 // and an exception ends the program. A resize that fails calls nothing. With a hardened allocator, a block that is not
 // live calls nothing. A live block that the allocator then refuses to free calls `on_deallocate` each time: it is out
-// of order, or a record next to it is damaged.
+// of order, or a record next to it is damaged. A rollback to a mark that the allocator reports calls `on_rollback`.
 //
 // When to use: to connect a logger, a profiler or a test with an allocator.
 // When not to use: to count (use `counted`), to keep a name for each block (`tagged`), or to write a file (`recorded`).

@@ -198,7 +198,8 @@ public:
     {
         return arena_.mark();
     }
-    /// Frees every block that was allocated since the mark, as `reset` does.
+    /// Frees every block that was allocated since the mark, as `reset` does. Returns false and frees nothing if a
+    /// hardened arena reports the mark.
     template <class Mark>
     bool rollback(Mark mark, std::initializer_list<queue_id> queues) noexcept
         requires markable<typename arena_type::strategy_type>

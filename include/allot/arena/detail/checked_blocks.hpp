@@ -140,7 +140,7 @@ public:
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
     /// Returns the number of live blocks.
     [[nodiscard]] std::size_t live() const noexcept { return used_; }
-    /// Returns the number of live blocks that were added before `count()` was `since`, or made it `since`.
+    /// Returns the number of live blocks whose addition left `count()` at `since` or less.
     [[nodiscard]] std::size_t live_until(std::uint64_t since) const noexcept
         requires Listed
     {

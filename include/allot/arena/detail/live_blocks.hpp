@@ -126,7 +126,7 @@ public:
     [[nodiscard]] std::uint64_t count() const noexcept { return calls_; }
     /// Returns the number of live blocks.
     [[nodiscard]] std::size_t live() const noexcept { return blocks_.size(); }
-    /// Returns the number of live blocks that were added before `count()` was `since`, or made it `since`.
+    /// Returns the number of live blocks whose addition left `count()` at `since` or less.
     [[nodiscard]] std::size_t live_until(std::uint64_t since) const noexcept {
         std::size_t live = 0;
         for_each([&](const record& known) { live += known.allocated <= since; });
