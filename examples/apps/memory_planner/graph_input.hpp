@@ -7,7 +7,7 @@
 //     --in-place    tensors share bytes (network_graph.hpp)
 //
 // Parts that share the bytes of a tensor have fixed distances, which can make the lowest plan higher. With --in-place,
-// the input therefore has others: the orders and the shared bytes that follow from fewer permissions.
+// `input::others` therefore has the orders and the shared bytes of fewer permissions.
 #pragma once
 
 #include "network_graph.hpp"

@@ -93,8 +93,8 @@ public:
     [[nodiscard]] constexpr std::uint64_t offset(std::uint32_t buffer) const noexcept { return plan_.offset(buffer); }
 
 private:
-    static constexpr std::uint64_t steps_a_placement =
-        2;  // nodes of a search cost about one placement of a greedy plan
+    // Nodes of a search that take the time of one placement of a greedy plan.
+    static constexpr std::uint64_t steps_a_placement = 2;
     static constexpr std::size_t most_failed = 64;
 
     template <class Stop>

@@ -26,7 +26,7 @@
 // The loads of sections are the only constraint. A plan may lose more, because offsets may not exist.
 // Sources: Morin and Marsten, Branch-and-bound strategies for dynamic programming, Operations Research 24, 1976.
 // Bergman et al., Discrete optimization with decision diagrams, INFORMS Journal on Computing 28, 2016 (limited width).
-// A state is copied only if both its children remain.
+// A state is copied only if both of its children remain.
 // Complexity: O(states × buffers² / 64), and the visits of `section_covers`. Memory: `space`, buffers / 4 bytes a
 // state, `excess_sections`, and `section_covers`. Not synchronized.
 #pragma once

@@ -274,7 +274,7 @@ private:
         });
         return true;
     }
-    /// A waiting buffer that could rest on the section's floor does so no more.
+    /// A waiting buffer that could rest on the section's floor no longer does.
     constexpr void change(index section) noexcept {
         if (moved_[section]++ == 0) changed_[changes_++] = section;
     }
