@@ -54,8 +54,8 @@ struct address_cache_options {
     /// The largest number of bytes of all medium blocks that the cache keeps.
     std::size_t medium_bytes = std::size_t{1} << 17U;
     /// Whether a block that the cache keeps is detected when it is freed again. A freed block then has a mark in its
-    /// second word. With `slabs`, blocks that other caches or the slabs keep are detected, too. The value is that of
-    /// `address_heap_options::checks` then.
+    /// second word. With `slabs`, blocks that other caches or the slabs keep are detected, too, and the value must be
+    /// that of `address_heap_options::checks`.
     bool checks = false;
     /// Whether the heap has slabs, whose blocks have no records: each list then has a multiple of two words.
     bool slabs = false;

@@ -67,7 +67,9 @@ struct address_heap_options {
     std::size_t arenas = 16;     ///< The number of arenas.
     std::uint32_t patience = 8;  ///< A thread that finds its arena locked so often, and shares it, moves.
     std::size_t spares = 4;      ///< The number of arenas for requests during a fork.
-    bool checks = false;         ///< Whether blocks that go to an arena are checked when they are freed.
+    /// Whether blocks that go to an arena are checked when they are freed. With slabs, `address_cache_options::checks`
+    /// has the same value.
+    bool checks = false;
     std::size_t discard = std::size_t{1} << 17U;  ///< The smallest freed block that loses its pages, in bytes.
 };
 

@@ -91,8 +91,8 @@ public:
     /// Constructs the allocator. Entries count from `origin`, which entries that are addresses do not use.
     paged(Rows&& rows, Tables&& tables, typename Table::row_address origin) noexcept
         : rows_{std::forward<Rows>(rows)}, tables_{std::forward<Tables>(tables)}, origin_{origin} {}
-    /// Constructs the allocator. Entries that count do so from an address that is value-initialized, such as that of
-    /// buffer 0.
+    /// Constructs the allocator. Entries that are offsets or indexes count from a value-initialized address, such as
+    /// that of buffer 0. They need an origin in memory with pointers.
     paged(Rows&& rows, Tables&& tables) noexcept
         : paged{std::forward<Rows>(rows), std::forward<Tables>(tables), typename Table::row_address{}} {
         static_assert(!std::is_pointer_v<typename Table::row_address> || std::is_pointer_v<value>,
