@@ -981,7 +981,7 @@ step 6 Conv 1 -> 8
         path = self.file("higher.network", self.HIGHER[13, "0 1 2 3 4 5 6"])
         for slow in (1, 100):  # with views, a buffer of 3 bytes is in the slow memory
             memories = ("--memory", "fast:13", "--memory", f"slow:{slow}")
-            for options in ((), ("--in-place",)):
+            for options in ((), ("--in-place",), ("--order", "--in-place")):
                 told, rows = self.plan(path, *options, *memories)
                 self.assertEqual((told["cost"], told["status"]), (0, "optimal"))
                 self.assertEqual([row["memory"] for row in rows], ["fast"] * 7)

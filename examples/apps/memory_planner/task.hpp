@@ -135,10 +135,11 @@ template <class Watch>
     };
     const auto others = std::move(given.others);
     const bool ends_at_a_fit = !is_spread(given) && given.memories[0].capacity != unlimited;
+    const std::uint64_t lowest = is_spread(given) ? 0 : given.order_bound.value_or(0);
     try_input(given);
     for (const auto& make : others) {
         const std::uint64_t height = best ? height_of(given, *best) : unlimited;
-        if (best && (height <= given.order_bound.value_or(0) || (ends_at_a_fit && height != unlimited))) break;
+        if (best && (height <= lowest || (ends_at_a_fit && height != unlimited))) break;
         input other = make();
         apply(chosen, other);
         if (!best || least_height(other) < height) try_input(other);
