@@ -22,7 +22,7 @@ namespace allot_python {
 using numbers = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using steps = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using pairs = std::vector<std::pair<std::size_t, std::size_t>>;
-using progress = std::optional<nb::callable>;  // (reached, bound) -> bool
+using progress = std::optional<nb::typed<nb::callable, bool(std::uint64_t, std::uint64_t)>>;  // of reached, bound
 
 /// A problem of the planner is invalid: `allot.PlanError`.
 struct plan_failure : std::runtime_error {

@@ -674,11 +674,11 @@ class Branches:
         first = R.exp(x)
         if choice:
             a = R.tanh(first)
-            b = R.exp(a)
+            b = R.multiply(a, R.exp(a))
             z = R.tanh(R.add(b, first))
         else:
             c = R.tanh(first)
-            d = R.exp(c)
+            d = R.add(c, R.exp(c))
             z = R.tanh(R.multiply(d, first))
         return R.add(z, x)
 
