@@ -175,11 +175,12 @@ struct transformed_network {
     if (!chosen.in_place) return input_of(ordered_for(sharing::none), path, chosen, sharing::none);
     const network first = ordered_for(sharing::parts);
     input made = input_of(first, path, chosen, sharing::parts);
+    const auto aliases_for = [&](sharing permitted) {
+        return network_graph{first->net, chosen, permitted}.graph().aliases.size();
+    };
     std::vector<sharing> permissions{sharing::parts};
     for (const sharing fewer : {sharing::whole, sharing::none})
-        if (network_graph{first->net, chosen, fewer}.graph().aliases.size() !=
-            network_graph{first->net, chosen, permissions.back()}.graph().aliases.size())
-            permissions.push_back(fewer);
+        if (aliases_for(fewer) != aliases_for(permissions.back())) permissions.push_back(fewer);
     for (const sharing of_order : permissions) {
         const auto made_once = std::make_shared<network>(of_order == sharing::parts ? first : nullptr);
         for (const sharing permitted : permissions) {
