@@ -26,13 +26,17 @@
 //
 // When not to use: with pool_store::atomic_bitmap, because the records are not for concurrent calls.
 //
-// Not detected: reads; writes past the end of a block that reach neither a record in band nor freed bytes; writes to
-// freed bytes that hold records (in band: two words at the start of a freed block and one at its end, and as much
-// around a block that is cut from it); writes to bytes that `reset` or `rollback` freed, that were free in
-// `discard_holes`, or that were released to the device; over a bump, a rollback to a mark that an earlier rollback made
-// stale, if at least as many blocks were freed since the mark as it freed of the older ones; in band and over a pool, a
-// block of an earlier arena over the same bytes; a constructed block that is freed after its address was allocated
-// again with the same size.
+// Not detected:
+// - reads;
+// - writes past the end of a block that reach neither a record in band nor freed bytes;
+// - writes to freed bytes that hold records (in band: two words at the start of a freed block and one at its end, and
+//   as much around a block that is cut from it);
+// - writes to bytes that `reset` or `rollback` freed, that were free in `discard_holes`, or that were released to the
+//   device;
+// - over a bump, a rollback to a mark that an earlier rollback made stale, if at least as many blocks were freed since
+//   the mark as the earlier rollback freed of the blocks that are older than the mark;
+// - in band and over a pool, a block of an earlier arena over the same bytes;
+// - a constructed block that is freed after its address was allocated again with the same size.
 //
 // The records of `debug` are in trees of Boost.Intrusive. A program that includes this header needs the headers of
 // Boost. Without this header, an arena with `debug` or a hardened `naive` does not compile. misuse.hpp has the
@@ -42,14 +46,15 @@
 // region that the last deallocation used. `debug`: O(log live). `reset` and `rollback` visit all records of a table
 // or a tree.
 //
-// Memory: `checked`: 8 bytes behind each live block where the strategy keeps records in band; no heap. With a pool in
-// one region, 8 bytes for each slot: with an index stack, in the arena and in place of the stack; otherwise on the host
-// heap, up to the highest slot that was in use, in a table that doubles.
-// Otherwise a hash table on the host heap, with slots of 16 bytes for pointers, and 24 where the strategy does not list
-// its blocks. It doubles when three quarters of its slots are in use, and does not shrink.
-// `debug`: one record of about 100 bytes for every live block and for up to 64 freed blocks, and one for every freed
-// block until its bytes are allocated again. If the heap has no memory for the record of a new block, the allocation
-// fails.
+// Memory of `checked`:
+// - Where the strategy keeps records in band, 8 bytes behind each live block, and no heap.
+// - With a pool in one region, 8 bytes for each slot. With an index stack they are in the arena, in place of the stack.
+//   Otherwise they are on the host heap, up to the highest slot that was in use, in a table that doubles.
+// - Otherwise a hash table on the host heap, with slots of 16 bytes for pointers, and 24 where the strategy does not
+//   list its blocks. It doubles when three quarters of its slots are in use, and does not shrink.
+// Memory of `debug`: one record of about 100 bytes for every live block and for up to 64 freed blocks, and one for
+// every freed block until its bytes are allocated again. If the heap has no memory for the record of a new block, the
+// allocation fails.
 //
 // Thread safety: not synchronized.
 #pragma once

@@ -28,7 +28,6 @@
 
 #include <cstdlib>
 #include <type_traits>
-#include <utility>
 
 #if __STDC_HOSTED__
 #include <cstdio>
@@ -78,11 +77,11 @@ struct block_history {
     std::uint64_t freed = 0;      ///< Number of the call that freed the block; 0: the block is live.
 };
 
-/// Default misuse handler. A handler is a type whose objects are called for every misuse with the kind of misuse, the
-/// block's position (its address, or its offset for memory with handles) and its size (0 if blocks are freed by their
-/// address only), and with its history if they accept it. If a handler returns, the misused call has changed nothing in
-/// the arena, and the compositions over it keep their records of the block. `observed`, `paged` and `quarantined` state
-/// their exceptions.
+/// Default misuse handler. A handler is a type whose objects are called for every misuse. The arguments are the kind of
+/// misuse, the block's position (its address, or its offset for memory with handles), its size (0 if blocks are freed
+/// by their address only), and its history if the handler accepts it. If a handler returns, the misused call has
+/// changed nothing in the arena, and the compositions over it keep their records of the block. `observed`, `paged` and
+/// `quarantined` state their exceptions.
 struct abort_on_misuse {
     /// Writes the misuse to stderr and aborts.
     [[noreturn]] ALLOT_COLD void operator()([[maybe_unused]] misuse what, [[maybe_unused]] std::size_t position,

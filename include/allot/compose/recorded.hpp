@@ -23,11 +23,11 @@
 //     rollback    deallocate for each block since the mark, newest first
 //     a failed resize, an empty block, and a block that was allocated before the recording: nothing
 //
-// A replay of a trace on an arena of the same type and size returns the same offsets if the program called `allocate`,
-// `deallocate` and `reset`, or `rollback` of a stack, and if no alignment exceeds that of the regions
-// (`arena_options::align`): where addresses are pointers, the place of such a block depends on the address of its
-// region. ALTR1 has no resize in place, no position, no mark and no refusal. That matters for `deferred`: a request
-// that fails merges free blocks, and so does `diagnose`.
+// A replay of a trace on an arena of the same type and size returns the same offsets under two conditions. The program
+// called only `allocate`, `deallocate` and `reset`, or `rollback` of a stack. No alignment exceeds that of the regions
+// (`arena_options::align`), because where addresses are pointers, the place of such a block depends on the address of
+// its region. ALTR1 has no resize in place, no position, no mark and no refusal. The missing refusals change a replay
+// of `deferred`, where a request that fails merges free blocks, and so does `diagnose`.
 //
 // When to use: to replay a program with other allocators, or to draw its memory over time.
 // When not to use: to handle the calls in the program itself. Use `observed`, which stores nothing for each block.

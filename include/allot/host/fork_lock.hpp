@@ -11,9 +11,10 @@
 //     word:  0 free ──► owner ──► owner | contended               the owner is the thread's pointer
 //                  └──► owner | for fork                          lock() returns false instead of waiting
 //
-// A child has only the thread that forks. With other locks, either a thread holds the lock at that time, and it stays
-// locked in the child; or the forking thread holds it, and waits for a lock of the C library whose owner waits for this
-// one. Here the other threads do not wait: `lock` returns false, and they use other memory during the fork.
+// A child has only the thread that forks. Other locks have one of two problems. If another thread holds the lock at the
+// fork, it stays locked in the child. If the forking thread takes the lock first, it may wait for a lock of the C
+// library whose owner waits for this one. With a fork_lock the other threads do not wait: `lock` returns false, and
+// they use other memory during the fork.
 //
 // The owner is part of the word. A signal handler that forks sees whether its own thread has the lock (`is_mine`). The
 // interrupted call then continues in both processes.

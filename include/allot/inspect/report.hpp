@@ -25,9 +25,10 @@
 //
 // The text goes to a buffer of the caller, to a sink (a function that accepts a std::string_view), or to a std::string.
 // With a buffer or a sink, a report allocates nothing. A std::string is on the heap: use a buffer if the heap is
-// exhausted. A report calls `diagnose`, which changes no allocator but these: that of `paged` allocates and frees the
-// block, which its parts count; that of `quarantined` and `block_cache` frees the kept blocks if the request would fail
-// with them; and that of `tagged` and `indexed` can add room to a table of records on the heap.
+// exhausted. A report calls `diagnose`, which changes only these allocators:
+// - `paged` allocates and frees the block, which its parts count.
+// - `quarantined` and `block_cache` free the kept blocks if the request would fail with them.
+// - `tagged` and `indexed` can add room to a table of records on the heap.
 //
 // When to use: to log why a request failed, and to show the state of a memory to a person or a tool.
 // When not to use: to decide on a remedy in a program. Use `diagnose` and `statistics`.

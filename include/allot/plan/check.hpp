@@ -36,9 +36,9 @@ enum class plan_refusal : unsigned char {
     /// `plan_queues`: wait `which` is not for an earlier operator.
     contradiction,
     together_not_merged,  ///< Pair `which` is `together`. This function requires merged buffers.
-    /// The ends of buffers exceed 64 bits in all plans that were tried. With several memories: the cost of a
-    /// byte in the last memory exceeds 58 bits, or the sum of all costs there does, where the size and the uses of a
-    /// buffer and the cost of a byte count as at least 1. With pages: their number exceeds 32 bits.
+    /// The ends of buffers exceed 64 bits in all plans that were tried. With several memories: the cost of a byte in
+    /// the last memory, or the sum of all costs there, exceeds 58 bits. In this sum, sizes, uses and costs of a byte
+    /// count as at least 1. With pages: their number exceeds 32 bits.
     too_large,
     unsupported,  ///< The function does not support a constraint of the problem.
     /// Memory `which` has an alignment that is not a power of two, or costs less than the memory before it. Also: there

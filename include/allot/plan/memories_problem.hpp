@@ -92,9 +92,10 @@ struct memories_summary {
     std::uint64_t unplaced = 0;  ///< Number of unplaced buffers.
     /// The first buffer that fits none of its allowed memories, or none of those that `separate` leaves to it: its
     /// partners may have no other memory. If there is no such buffer, the number of buffers. In that case, an
-    /// infeasible plan has one of these causes: the bytes that live at `step` exceed all memories together, or the one
-    /// memory that all of them must live in; the pairs of `separate` exclude each choice of memories; or
-    /// each was tried.
+    /// infeasible plan has one of these causes:
+    /// - The bytes that live at `step` exceed all memories together, or the one memory that all of them must live in.
+    /// - The pairs of `separate` exclude each choice of memories.
+    /// - Each choice of memories was tried.
     std::size_t which = 0;
     std::int64_t step = 0;     ///< Step at which the most bytes are live.
     std::uint64_t effort = 0;  ///< Spent effort, in the unit of `memories_options::effort`.

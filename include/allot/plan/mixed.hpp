@@ -44,11 +44,12 @@ inline namespace v1 {
 ///
 /// The planner calls `watch(plan_progress)` from time to time after it has a first plan. If `watch` returns true, the
 /// planner stops and returns the best plan so far. Throws the exceptions of the heap, such as `std::bad_alloc`. Fails
-/// under the same conditions as `plan`. Also fails with `unsupported` if the page size is 0 or not a multiple of the
-/// alignment of a buffer in pages, or not a power of two although a buffer in pages is together with a contiguous one
-/// that is not fixed; with `no_such_buffer` if `paged` names a buffer that does not exist; with `fixed_misaligned` if
-/// the offset of a fixed buffer in pages is not a multiple of the page size; and with `too_large` if page numbers
-/// exceed 32 bits.
+/// under the same conditions as `plan`. Also fails with
+/// - `unsupported` if the page size is 0 or not a multiple of the alignment of a buffer in pages, or not a power of two
+///   although a buffer in pages is together with a contiguous one that is not fixed,
+/// - `no_such_buffer` if `paged` names a buffer that does not exist,
+/// - `fixed_misaligned` if the offset of a fixed buffer in pages is not a multiple of the page size,
+/// - `too_large` if page numbers exceed 32 bits.
 template <class Watch = unwatched>
 [[nodiscard]] result<mixed_plan, plan_error> plan_mixed(const mixed_problem& problem, const plan_options& options = {},
                                                         Watch watch = {}) {

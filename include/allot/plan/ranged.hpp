@@ -27,9 +27,9 @@
 // When not to use: symbols become known while buffers live (symbolic.hpp), there are a few values (plan each), or sizes
 // have no upper bounds (use an arena).
 //
-// Complexity: up to three plans for each of 5 * `pieces_at_most` ranges and 16 * `pieces_at_most` plans for other
-// values, up to about 130 computations of offsets for each of these ranges and each order, and `effort` of them for
-// samples and proofs. A computation of offsets is O(n).
+// Complexity, for 5 * `pieces_at_most` ranges at most: up to three plans for each range, 16 * `pieces_at_most` plans
+// for other values, up to about 130 computations of offsets for each range and each order, and `effort` computations
+// for samples and proofs. A computation of offsets is O(n).
 // Memory: the heap. About 300 bytes for each size and 16 for each buffer and order.
 // Thread safety: pure functions. Any number of threads may call `place` of one plan.
 #pragma once

@@ -39,12 +39,14 @@
 // the peak, and 0.4 to 1.1 times in less memory. Nearly all of them run once in at most 1.03 times the memory of
 // `best_fit`, and several times in turn in at most 1.08 times.
 //
-// When not to use: sizes that rarely repeat, or many blocks that are freed before a phase of other sizes, where
-// best_fit alone is faster (in little memory, a trace of jq takes 1.7 times its time); many small blocks that stay live
-// before a request for a quarter of the peak (another trace of jq needs 1.4 times the memory of best_fit, and 1.74
-// times if it repeats its work; 1.22 and 1.26 times with `spare = 0`); memory that the host cannot access, because the
-// lists are linked through the blocks; and blocks of one size (use pool). Code that needs a bounded time sets
-// `deferred_options::joins` and `best_fit_options::probes`.
+// When not to use:
+// - Sizes rarely repeat, or many blocks are freed before a phase of other sizes: best_fit alone is faster (in little
+//   memory, a trace of jq takes 1.7 times its time).
+// - Many small blocks stay live before a request for a quarter of the peak: another trace of jq needs 1.4 times the
+//   memory of best_fit, and 1.74 times if it repeats its work (1.22 and 1.26 times with `spare = 0`).
+// - The host cannot access the memory: the lists are linked through the blocks.
+// - All blocks have one size: use pool.
+// Code that needs a bounded time sets `deferred_options::joins` and `best_fit_options::probes`.
 //
 // Complexity: O(1) if a block of the size waits, otherwise that of the strategy. A request that would fail first joins
 // all waiting blocks, or `joins` of them.

@@ -11,7 +11,7 @@
 // The device is `host::virtual_memory` of Linux with the functions of Windows: VirtualAlloc and VirtualFree. The pages
 // of a region are readable and writable. Any access behind its end is a fault. Shrinking returns pages to the system,
 // and they read as zero when they are committed again. Each region reserves its own range. Windows commits no more
-// memory than it has, so that `resize` fails and not the first access, as it may on Linux.
+// memory than it has: if memory is short, `resize` fails. On Linux, the first access may fail instead.
 //
 // When to use: for one contiguous arena that grows to an unknown size and keeps every address.
 // When not to use: in 32-bit programs, where addresses are scarce; for alignments above 64 KiB.

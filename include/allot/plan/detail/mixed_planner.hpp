@@ -17,7 +17,6 @@
 #include <allot/plan/plan.hpp>
 
 #include <algorithm>
-#include <utility>
 
 namespace allot {
 inline namespace v1 {
