@@ -52,6 +52,29 @@ struct loss_scratch {
     std::uint32_t* live;   // buffers that live in one section
 };
 
+/// Returns the least value of the buffers that must leave the section with this number of bytes above the capacity: the
+/// least valuable ones that live there, the last of them in part.
+template <class Size, class Value>
+[[nodiscard]] constexpr std::uint64_t loss_in_section(const section_tree& where, std::span<const std::uint32_t> list,
+                                                      Size size_of, Value value, std::uint32_t section,
+                                                      std::uint64_t excess, std::uint32_t* live) noexcept {
+    constexpr std::uint64_t priceless = value_per_byte::priceless;
+    std::size_t lives = 0;
+    for (const std::uint32_t buffer : list)
+        if (size_of(buffer) != 0 && where.meets(buffer, section, section + 1)) live[lives++] = buffer;
+    const auto worth_of = [&](std::uint32_t i) {
+        return value_per_byte{value(i), value(i) == priceless ? 1 : size_of(i)};
+    };
+    sort(live, lives, [&](std::uint32_t a, std::uint32_t b) { return worth_of(a) < worth_of(b); });
+    std::uint64_t lost = 0;
+    for (std::size_t k = 0; k != lives && excess != 0 && value(live[k]) != priceless; ++k) {
+        const std::uint64_t size = size_of(live[k]);
+        lost += size <= excess ? value(live[k]) : worth_of(live[k]).of(excess);
+        excess -= smaller(size, excess);
+    }
+    return lost;
+}
+
 /// Returns a lower bound on the value of the buffers of `list` that stay out of the memory. `size_of(buffer)` is the
 /// size in bytes. `value(buffer)` may be `value_per_byte::priceless`. Only the sections below `sections` count.
 template <class Size, class Value>
@@ -60,7 +83,6 @@ template <class Size, class Value>
                                                     std::uint32_t sections, loss_scratch scratch) noexcept {
     constexpr std::uint64_t priceless = value_per_byte::priceless;
     std::uint64_t *const load = scratch.load, *const first = scratch.first, *const over = scratch.over;
-    std::uint32_t* const live = scratch.live;
     for (std::uint32_t s = 0; s <= sections; ++s) load[s] = 0;
     for (std::uint32_t s = 0; s != sections; ++s) first[s] = s;
     value_per_byte least{};
@@ -93,21 +115,7 @@ template <class Size, class Value>
             over[s] = larger(over[s], load[s] - capacity + (first[s] == 0 ? 0 : over[first[s] - 1]));
     }
     const std::uint64_t everywhere = least.of(over[sections - 1]);
-
-    std::size_t lives = 0;
-    for (const std::uint32_t buffer : list)
-        if (size_of(buffer) != 0 && where.meets(buffer, peak, peak + 1)) live[lives++] = buffer;
-    const auto worth_of = [&](std::uint32_t i) {
-        return value_per_byte{value(i), value(i) == priceless ? 1 : size_of(i)};
-    };
-    sort(live, lives, [&](std::uint32_t a, std::uint32_t b) { return worth_of(a) < worth_of(b); });
-    std::uint64_t lost = 0, more = load[peak] - capacity;
-    for (std::size_t k = 0; k != lives && more != 0 && value(live[k]) != priceless; ++k) {
-        const std::uint64_t size = size_of(live[k]);
-        lost += size <= more ? value(live[k]) : worth_of(live[k]).of(more);
-        more -= smaller(size, more);
-    }
-    return larger(everywhere, lost);
+    return larger(everywhere, loss_in_section(where, list, size_of, value, peak, load[peak] - capacity, scratch.live));
 }
 
 }  // namespace detail

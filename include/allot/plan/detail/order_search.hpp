@@ -266,45 +266,57 @@ private:
         return made;
     }
 
+    /// Sets of operators of one size, and the best known state of each set.
+    struct beam {
+        order_sets sets;
+        std::vector<std::uint32_t> state_of{};  // by set
+        std::vector<std::uint32_t> kept{};      // sets that the search extends, the best first
+    };
+
     /// Tries orders of a part through the best states after each number of operators.
     void follow_beam(order_part& part, std::uint64_t floor) {
         const std::uint64_t size = part.size(),
                             width = std::min<std::uint64_t>(effort_ / (4 * size * (size / 16 + 8)), 64);
         std::vector<state> states{{part.live, floor}};
-        std::vector<std::uint32_t> level{0}, names{0};  // sets of this number of operators, and their states
-        order_sets sets{part.size()};
-        (void)sets.add(sets, none, none);
+        beam now{order_sets{part.size()}, {0}, {0}};
+        (void)now.sets.add(now.sets, none, none);
         for (std::uint32_t count = 0; count != part.size(); ++count) {
-            order_sets next_sets{part.size()};
-            std::vector<std::uint32_t> next_names;
-            for (const std::uint32_t set : level) {
-                const std::uint32_t from = names[set];
-                find_choices(part, sets, set, states[from]);
-                for (const choice& each : choices_) {
-                    const state fresh{each.step.after, std::max(states[from].peak, each.step.during), from, each.which,
-                                      count + 1};
-                    if (fresh.peak >= part.peak) continue;
-                    const std::uint32_t into = next_sets.add(sets, set, each.which - part.begin);
-                    if (into < next_names.size()) {
-                        if (fresh.peak < states[next_names[into]].peak) states[next_names[into]] = fresh;
-                        continue;
-                    }
-                    next_names.push_back(static_cast<std::uint32_t>(states.size()));
+            now = extended(part, now, states);
+            keep_best(now, states, static_cast<std::size_t>(width));
+            if (now.kept.empty()) return;
+        }
+        offer(part, path_to(states, now.state_of[now.kept[0]]));
+    }
+    /// Returns the sets that have one operator more than the kept sets of `from`. Appends their states to `states`.
+    [[nodiscard]] beam extended(const order_part& part, const beam& from, std::vector<state>& states) {
+        beam made{order_sets{part.size()}};
+        for (const std::uint32_t set : from.kept) {
+            const std::uint32_t parent = from.state_of[set];
+            find_choices(part, from.sets, set, states[parent]);
+            for (const choice& each : choices_) {
+                const state fresh{each.step.after, std::max(states[parent].peak, each.step.during), parent, each.which,
+                                  states[parent].count + 1};
+                if (fresh.peak >= part.peak) continue;
+                const std::uint32_t into = made.sets.add(from.sets, set, each.which - part.begin);
+                if (into == made.state_of.size()) {
+                    made.state_of.push_back(static_cast<std::uint32_t>(states.size()));
                     states.push_back(fresh);
+                } else if (fresh.peak < states[made.state_of[into]].peak) {
+                    states[made.state_of[into]] = fresh;
                 }
             }
-            level.resize(next_names.size());
-            for (std::uint32_t i = 0; i != level.size(); ++i) level[i] = i;
-            std::ranges::stable_sort(level, [&](std::uint32_t a, std::uint32_t b) {
-                const state &of_a = states[next_names[a]], &of_b = states[next_names[b]];
-                return of_a.peak != of_b.peak ? of_a.peak < of_b.peak : of_a.live < of_b.live;
-            });
-            level.resize(std::min<std::size_t>(level.size(), static_cast<std::size_t>(width)));
-            if (level.empty()) return;
-            sets = std::move(next_sets);
-            names = std::move(next_names);
         }
-        offer(part, path_to(states, names[level[0]]));
+        return made;
+    }
+    /// Keeps the sets with the lowest peaks, at most `width`.
+    static void keep_best(beam& of, const std::vector<state>& states, std::size_t width) {
+        of.kept.resize(of.state_of.size());
+        for (std::uint32_t set = 0; set != of.kept.size(); ++set) of.kept[set] = set;
+        std::ranges::stable_sort(of.kept, [&](std::uint32_t a, std::uint32_t b) {
+            const state &of_a = states[of.state_of[a]], &of_b = states[of.state_of[b]];
+            return of_a.peak != of_b.peak ? of_a.peak < of_b.peak : of_a.live < of_b.live;
+        });
+        of.kept.resize(std::min(of.kept.size(), width));
     }
 
     /// Searches the best order of a part. Returns false if the effort does not suffice.

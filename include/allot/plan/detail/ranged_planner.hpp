@@ -231,22 +231,30 @@ private:
             for (const std::uint64_t cut :
                  {middle, made.range.lower_half(symbol).middle(symbol), made.range.upper_half(symbol).middle(symbol)}) {
                 if (cut == made.range.most[symbol]) continue;
-                std::uint64_t lower = none, upper = none;
-                for (const std::vector<std::uint64_t>& row : excess) {
-                    std::uint64_t most[2] = {options_.tolerance, options_.tolerance};
-                    for (std::size_t i = 0; i != probes.size(); ++i) {
-                        std::uint64_t& part = most[probes[i].values[symbol] > cut];
-                        part = std::max(part, row[i]);
-                    }
-                    lower = std::min(lower, most[0]);
-                    upper = std::min(upper, most[1]);
-                }
-                if (lower + upper >= least) continue;
-                least = lower + upper;
+                const std::uint64_t sum = excess_of_parts(excess, probes, symbol, cut);
+                if (sum >= least) continue;
+                least = sum;
                 made.symbol = symbol;
                 made.cut = cut;
             }
         }
+    }
+    /// Returns the sum of the excesses of the two parts of a range that is divided at `cut`, each with its best order.
+    /// `excess` is by order and probe.
+    [[nodiscard]] std::uint64_t excess_of_parts(const std::vector<std::vector<std::uint64_t>>& excess,
+                                                std::span<const probe> probes, std::size_t symbol,
+                                                std::uint64_t cut) const {
+        std::uint64_t lower = none, upper = none;
+        for (const std::vector<std::uint64_t>& of_order : excess) {
+            std::uint64_t most[2] = {options_.tolerance, options_.tolerance};
+            for (std::size_t i = 0; i != probes.size(); ++i) {
+                std::uint64_t& part = most[probes[i].values[symbol] > cut];
+                part = std::max(part, of_order[i]);
+            }
+            lower = std::min(lower, most[0]);
+            upper = std::min(upper, most[1]);
+        }
+        return lower + upper;
     }
     /// Returns the index of the order of a plan for these values.
     [[nodiscard]] std::size_t order_at(const std::vector<std::uint64_t>& values) {
