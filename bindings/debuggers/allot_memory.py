@@ -115,18 +115,6 @@ def integers(array, count):
     return [array.item(i).number for i in range(count)]
 
 
-def first_scalar(value):
-    """The integer inside a class with one integer, such as std::atomic."""
-    for _ in range(8):
-        if value.kind != "class":
-            return value.number
-        fields = value.fields
-        if not fields:
-            break
-        value = fields[-1][1]
-    raise Damage("%s contains no number" % value.type)
-
-
 def chain(first, next_of, none):
     """The nodes of a list. Raises Damage for a circle."""
     seen = []

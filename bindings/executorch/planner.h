@@ -29,12 +29,10 @@ struct allot_plan_result {
 int allot_plan(const struct allot_plan_buffer* buffers, size_t count, uint64_t effort, uint64_t* offsets,
                struct allot_plan_result* result);
 
-/* The capacity of a memory without a limit. */
-#define ALLOT_NO_LIMIT UINT64_MAX
-
 /* Chooses a memory and an offset for each buffer. `capacities` are those of `memories` memories, the fastest first; as
- * few bytes as possible are in the slower ones. Bit m of allowed[i] permits memory m for buffer i. A memory without a
- * limit may get a lower peak from allot_plan. `result` has no peak and no bound. Returns 0, or -1 with a message. */
+ * few bytes as possible are in the slower ones. A memory of capacity UINT64_MAX has no limit, and may get a lower peak
+ * from allot_plan. Bit m of allowed[i] permits memory m for buffer i. `result` has no peak and no bound. Returns 0, or
+ * -1 with a message. */
 int allot_plan_memories(const struct allot_plan_buffer* buffers, size_t count, const uint64_t* allowed,
                         const uint64_t* capacities, size_t memories, uint64_t effort, uint32_t* chosen,
                         uint64_t* offsets, struct allot_plan_result* result);

@@ -252,7 +252,6 @@ private:
 struct handle_options {
     std::size_t align[2] = {4096, 4096};  // of the bases, in turn
     std::size_t min_align = 16;
-    bool carried_only = false;
 };
 
 /// Buffers without memory: an address is a number and an offset.

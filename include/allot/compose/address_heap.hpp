@@ -64,9 +64,8 @@ inline namespace v1 {
 
 /// The options of `address_heap`.
 struct address_heap_options {
-    std::size_t arenas = 16;     ///< The number of arenas.
-    std::uint32_t patience = 8;  ///< A thread that finds its arena locked so often, and shares it, moves.
-    std::size_t spares = 4;      ///< The number of arenas for requests during a fork.
+    std::size_t arenas = 16;  ///< The number of arenas.
+    std::size_t spares = 4;   ///< The number of arenas for requests during a fork.
     /// Whether blocks that go to an arena are checked when they are freed. With slabs, `address_cache_options::checks`
     /// has the same value.
     bool checks = false;
@@ -102,7 +101,8 @@ class address_heap {
     static constexpr std::size_t own = Options.arenas, count = own + Options.spares;
     using source = detail::heap_source<Make>;
     using shard = detail::heap_shard<arena_type, Lock, Options.discard, source>;
-    using arenas = detail::heap_arenas<shard, source, own, count, Options.patience>;
+    static constexpr std::uint32_t patience = 8;  // after that many waits a thread that shares its arena moves
+    using arenas = detail::heap_arenas<shard, source, own, count, patience>;
     using nodes = detail::in_band_nodes<typename arena_type::strategy_type::offset_type, addressed_memory, true>;
     using mappings = typename detail::mapped_blocks_of<Make, nodes>::type;
     using waiting_block = detail::waiting_block;
