@@ -8,11 +8,12 @@
 #include <allot/host/virtual_memory.hpp>
 #include <allot/inspect/trace.hpp>
 
+#include "numbered.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cstring>
 #include <random>
-#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -179,19 +180,6 @@ struct alone {
     [[nodiscard]] int rank() const noexcept { return 0; }
     [[nodiscard]] int size() const noexcept { return 1; }
     [[nodiscard]] long maximum(std::span<std::uint64_t>) noexcept { return 0; }
-};
-struct numbered {
-    using address_model = allot::handle_offset<int>;
-    using error = int;
-    static constexpr bool host_accessible = false;
-    static constexpr auto offsets = allot::offset_use::carried;
-    static constexpr std::size_t min_align = 64;
-    static constexpr std::size_t granularity = 1;
-    static constexpr auto dl_device = allot::dl_device_type::ext_dev;
-    [[nodiscard]] allot::acquired<numbered> acquire(allot::layout wanted) noexcept {
-        return allot::region<address_model::address>{{5, 0}, wanted.size, 64};
-    }
-    void release(allot::region<address_model::address>) noexcept {}
 };
 template <class Strategy>
 using numbers = allot::arena<numbered, Strategy>;

@@ -3,6 +3,7 @@
 #include <allot/arena/hardening.hpp>
 
 #include "noted_misuse.hpp"
+#include "numbered.hpp"
 
 #include <doctest/doctest.h>
 
@@ -21,21 +22,6 @@ using noted::bytes_of, noted::note, noted::scratch;
 using side_table = allot::best_fit<allot::best_fit_options{.store = allot::node_store::side_table}>;
 template <class Allocator, quarantine_options Options = quarantine_options{}>
 using quarantined = allot::quarantined<Allocator, Options, note>;
-
-// Memory that the host cannot access.
-struct numbered {
-    using address_model = allot::handle_offset<int>;
-    using error = int;
-    static constexpr bool host_accessible = false;
-    static constexpr auto offsets = allot::offset_use::carried;
-    static constexpr std::size_t min_align = 64;
-    static constexpr std::size_t granularity = 1;
-    static constexpr auto dl_device = allot::dl_device_type::ext_dev;
-    [[nodiscard]] allot::acquired<numbered> acquire(allot::layout wanted) noexcept {
-        return allot::region<address_model::address>{{5, 0}, wanted.size, 64};
-    }
-    void release(allot::region<address_model::address>) noexcept {}
-};
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // symmetric without MPI: the ranks are threads with a small communicator, and the memory of a rank is named by a
 // number. tests/unit/symmetric tests processes.
 #include "../../texts.hpp"
+#include "numbered.hpp"
 
 #include <allot/allot.hpp>
 #include <allot/arena/hardening.hpp>
@@ -62,21 +63,6 @@ struct thread_ranks {
 };
 static_assert(allot::communicator<thread_ranks>);
 static_assert(!allot::communicator<meeting>);
-
-// Memory whose part on each rank has the handle 5.
-struct numbered {
-    using address_model = allot::handle_offset<int>;
-    using error = int;
-    static constexpr bool host_accessible = false;
-    static constexpr auto offsets = allot::offset_use::carried;
-    static constexpr std::size_t min_align = 64;
-    static constexpr std::size_t granularity = 1;
-    static constexpr auto dl_device = allot::dl_device_type::ext_dev;
-    [[nodiscard]] allot::acquired<numbered> acquire(allot::layout wanted) noexcept {
-        return allot::region<address_model::address>{{5, 0}, wanted.size, 64};
-    }
-    void release(allot::region<address_model::address>) noexcept {}
-};
 
 using arena = allot::arena<numbered, allot::best_fit<>>;
 using symmetric = allot::symmetric<arena, thread_ranks>;

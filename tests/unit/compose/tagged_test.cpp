@@ -2,6 +2,8 @@
 #include <allot/allot.hpp>
 #include <allot/arena/hardening.hpp>
 
+#include "numbered.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -19,21 +21,6 @@ using allot::block_tag;
 
 struct ignore {
     void operator()(allot::misuse, std::size_t, std::size_t) const noexcept {}
-};
-
-// Memory that the host cannot access.
-struct numbered {
-    using address_model = allot::handle_offset<int>;
-    using error = int;
-    static constexpr bool host_accessible = false;
-    static constexpr auto offsets = allot::offset_use::carried;
-    static constexpr std::size_t min_align = 64;
-    static constexpr std::size_t granularity = 1;
-    static constexpr auto dl_device = allot::dl_device_type::ext_dev;
-    [[nodiscard]] allot::acquired<numbered> acquire(allot::layout wanted) noexcept {
-        return allot::region<address_model::address>{{5, 0}, wanted.size, 64};
-    }
-    void release(allot::region<address_model::address>) noexcept {}
 };
 
 template <class Memory>
