@@ -4,12 +4,10 @@
 // on the host through the part's address.
 #pragma once
 
+#include "../shmem_session.hpp"
 #include "host_memory.hpp"
 
 #include <allot/shmem/heap.hpp>
-
-#include <cstdlib>
-#include <optional>
 
 namespace vm {
 
@@ -18,24 +16,9 @@ class shmem_memory : public host_access {
     using address = heap::address;
     using heap_operand = operand<address>;
 
-    /// OpenSHMEM can be initialized only once in a process, and is finalized at its end.
     [[nodiscard]] static allot::shmem::processing_elements& ranks() {
-        struct session {
-            session() {
-                // Open MPI's OpenSHMEM starts without its launcher, but then hangs at the end.
-                if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr && std::getenv("PMI_SIZE") == nullptr)
-                    throw unavailable{"the program must be started by OpenSHMEM's launcher: oshrun -n 1 tensor_vm"};
-                ::shmem_init();
-                elements.emplace();
-            }
-            ~session() {
-                elements.reset();
-                ::shmem_finalize();
-            }
-            std::optional<allot::shmem::processing_elements> elements;
-        };
-        static session running;
-        return *running.elements;
+        if (allot::shmem::processing_elements* const running = shmem_session()) return *running;
+        throw unavailable{"the program must be started by OpenSHMEM's launcher: oshrun -n 1 tensor_vm"};
     }
     [[nodiscard]] heap::remote_address own(address at) const noexcept {
         return {{at.handle, ranks_->rank()}, at.offset};
