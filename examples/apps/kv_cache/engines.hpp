@@ -10,7 +10,6 @@
 #include <allot/page_cache.hpp>
 
 #include <cstring>
-#include <span>
 #include <stdexcept>
 #include <vector>
 #ifdef KV_CACHE_OPENCL

@@ -9,7 +9,6 @@
 
 #include <cstdio>
 #include <random>
-#include <set>
 #include <string>
 
 namespace {

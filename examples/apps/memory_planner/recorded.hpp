@@ -11,7 +11,6 @@
 #include <allot/inspect/event_log.hpp>
 #include <allot/inspect/trace.hpp>
 
-#include <span>
 #include <unordered_map>
 
 namespace planner {

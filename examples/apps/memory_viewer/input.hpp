@@ -12,8 +12,6 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <string_view>
-#include <vector>
 
 namespace viewer {
 

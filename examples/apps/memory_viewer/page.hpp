@@ -8,7 +8,6 @@
 #include <allot/inspect/detail/output.hpp>
 
 #include <bit>
-#include <span>
 #include <string>
 #include <string_view>
 

@@ -9,7 +9,6 @@
 #include <allot/core/extent.hpp>
 
 #include <algorithm>
-#include <fstream>
 
 namespace demo {
 

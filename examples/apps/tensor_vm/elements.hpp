@@ -5,10 +5,8 @@
 
 #include "program.hpp"
 
-#include <bit>
 #include <cstring>
 #include <limits>
-#include <ostream>
 #include <type_traits>
 
 namespace vm {

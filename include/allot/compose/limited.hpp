@@ -28,8 +28,6 @@
 
 #include <allot/compose/detail/forwarding.hpp>
 
-#include <limits>
-
 namespace allot {
 inline namespace v1 {
 

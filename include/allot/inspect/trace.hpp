@@ -35,7 +35,6 @@
 #pragma once
 
 #include <allot/core/arithmetic.hpp>
-#include <allot/core/layout.hpp>
 #include <allot/inspect/detail/format_reader.hpp>
 #include <allot/inspect/detail/varint.hpp>
 

@@ -42,8 +42,6 @@
 #include <allot/strategy/detail/best_fit_refusals.hpp>
 #include <allot/strategy/detail/node_sizes.hpp>
 
-#include <utility>
-
 namespace allot {
 inline namespace v1 {
 

@@ -10,7 +10,6 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <memory>
 #include <numeric>
 #include <random>
 #include <vector>

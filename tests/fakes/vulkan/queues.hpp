@@ -10,7 +10,6 @@
 #include "driver.hpp"
 
 #include <functional>
-#include <set>
 
 namespace fake {
 

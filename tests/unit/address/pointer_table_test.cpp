@@ -9,7 +9,6 @@
 #include <cstring>
 #include <initializer_list>
 #include <limits>
-#include <numeric>
 #include <vector>
 
 namespace {

@@ -9,7 +9,6 @@
 
 #include <csignal>
 #include <string>
-#include <string_view>
 
 namespace {
 

@@ -5,7 +5,6 @@
 
 #include <doctest/doctest.h>
 
-#include <memory>
 #include <random>
 #include <vector>
 

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace {

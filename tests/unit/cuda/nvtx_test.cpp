@@ -6,7 +6,6 @@
 #include <doctest/doctest.h>
 
 #include <map>
-#include <string>
 #include <vector>
 
 using namespace allot::literals;

@@ -6,7 +6,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cstring>
 #include <vector>
 
 namespace {

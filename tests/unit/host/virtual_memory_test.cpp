@@ -11,9 +11,7 @@
 #include <csetjmp>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <sys/resource.h>
-#include <vector>
 
 namespace {
 

@@ -10,8 +10,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cstring>
-#include <string>
 #include <vector>
 
 namespace {

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <vector>
 
 namespace {
 

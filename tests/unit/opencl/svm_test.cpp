@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
-#include <vector>
 
 namespace {
 

@@ -3,7 +3,6 @@
 
 #include <allot/page_cache.hpp>
 
-#include <map>
 #include <set>
 
 namespace {

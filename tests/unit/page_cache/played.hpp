@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
-#include <utility>
 #include <vector>
 
 namespace tests {

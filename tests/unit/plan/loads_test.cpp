@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <utility>

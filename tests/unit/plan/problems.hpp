@@ -5,12 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace problems {

@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <utility>
-
 namespace {
 
 constexpr bool goes_round() {

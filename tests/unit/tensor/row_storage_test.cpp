@@ -11,7 +11,6 @@
 #include <cstring>
 #include <numeric>
 #include <set>
-#include <vector>
 
 namespace {
 

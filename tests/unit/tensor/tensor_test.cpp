@@ -7,7 +7,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cstring>
 #include <limits>
 #include <numeric>
 #include <vector>

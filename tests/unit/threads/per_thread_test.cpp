@@ -12,7 +12,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <memory>
 #include <mutex>
 #include <random>
 #include <thread>

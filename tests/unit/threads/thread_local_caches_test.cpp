@@ -7,7 +7,6 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
-#include <memory>
 #include <optional>
 #include <thread>
 #include <vector>

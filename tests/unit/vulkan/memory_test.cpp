@@ -10,8 +10,6 @@
 
 #include <doctest/doctest.h>
 
-#include <memory>
-
 namespace {
 
 using namespace allot::literals;

@@ -12,8 +12,6 @@
 #include "../../laws/device_laws.hpp"
 #include "../../devices_used.hpp"
 
-#include <cstdio>
-
 namespace kernel {
 
 /// Returns whether the page at this address has memory.

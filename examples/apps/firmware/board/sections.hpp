@@ -2,7 +2,6 @@
 // The sections of the linked program.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 

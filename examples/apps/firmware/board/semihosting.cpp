@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "semihosting.hpp"
 
-#include <cstddef>
-
 namespace board {
 namespace {
 

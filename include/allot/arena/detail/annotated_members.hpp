@@ -15,7 +15,6 @@
 #pragma once
 
 #include <allot/core/detail/sanitizer.hpp>
-#include <allot/core/device.hpp>
 #include <allot/core/strategy.hpp>
 
 namespace allot {

@@ -16,8 +16,6 @@
 #include <allot/arena/detail/growing_regions.hpp>
 #include <allot/core/detail/compiler.hpp>
 
-#include <utility>
-
 namespace allot {
 inline namespace v1 {
 namespace detail {

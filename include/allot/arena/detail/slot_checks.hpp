@@ -21,8 +21,6 @@
 #include <allot/core/detail/compiler.hpp>
 #include <allot/core/strategy.hpp>
 
-#include <utility>
-
 namespace allot {
 inline namespace v1 {
 namespace detail {

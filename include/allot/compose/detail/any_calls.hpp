@@ -9,7 +9,6 @@
 #include <allot/compose/any_options.hpp>
 
 #include <cstring>
-#include <new>
 
 namespace allot {
 inline namespace v1 {

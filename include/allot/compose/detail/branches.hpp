@@ -10,7 +10,6 @@
 #include <array>
 #include <tuple>
 #include <type_traits>
-#include <utility>
 
 namespace allot {
 inline namespace v1 {

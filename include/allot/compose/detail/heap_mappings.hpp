@@ -18,7 +18,6 @@
 
 #include <allot/address/raw_pointer.hpp>
 #include <allot/core/arithmetic.hpp>
-#include <allot/core/detail/compiler.hpp>
 
 #include <atomic>
 #include <cstring>

@@ -8,7 +8,6 @@
 // Thread safety: not synchronized.
 #pragma once
 
-#include <allot/core/allocator.hpp>
 #include <allot/strategy/detail/record_table.hpp>
 
 namespace allot {

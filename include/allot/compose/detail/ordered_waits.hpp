@@ -12,7 +12,6 @@
 #include <allot/arena/detail/arena_access.hpp>
 #include <allot/compose/detail/ordered_arena.hpp>
 #include <allot/compose/detail/queue_clock.hpp>
-#include <allot/core/detail/compiler.hpp>
 
 #include <utility>
 

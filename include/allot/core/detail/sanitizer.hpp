@@ -19,7 +19,6 @@
 #include <allot/core/detail/compiler.hpp>
 
 #include <cstddef>
-#include <cstring>
 
 #if !defined(ALLOT_NO_SANITIZER)
 #if defined(__SANITIZE_ADDRESS__)

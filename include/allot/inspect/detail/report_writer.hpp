@@ -6,7 +6,6 @@
 #pragma once
 
 #include <allot/core/diagnosis.hpp>
-#include <allot/core/statistics.hpp>
 #include <allot/inspect/detail/json_text.hpp>
 
 #include <charconv>

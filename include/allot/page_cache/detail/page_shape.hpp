@@ -3,7 +3,6 @@
 #pragma once
 
 #include <allot/core/arithmetic.hpp>
-#include <allot/core/layout.hpp>
 #include <allot/page_cache/detail/page_record.hpp>
 #include <allot/page_cache/page_limits.hpp>
 

@@ -14,7 +14,6 @@
 // Thread safety: not synchronized.
 #pragma once
 
-#include <allot/core/arithmetic.hpp>
 #include <allot/core/detail/compiler.hpp>
 #include <allot/core/options.hpp>
 

@@ -18,7 +18,6 @@
 // Threads, cores and interrupts may call these concurrently, and no call waits for another one.
 #pragma once
 
-#include <allot/core/detail/compiler.hpp>
 #include <allot/core/detail/sanitizer.hpp>
 #include <allot/core/strategy.hpp>
 

@@ -8,8 +8,6 @@
 // Thread safety: the caller synchronizes.
 #pragma once
 
-#include <allot/core/copy_path.hpp>
-
 #include <cstdint>
 #include <span>
 

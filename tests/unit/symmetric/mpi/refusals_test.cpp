@@ -5,8 +5,6 @@
 #include <allot/allot.hpp>
 
 #include <algorithm>
-#include <memory>
-#include <numeric>
 
 namespace {
 
