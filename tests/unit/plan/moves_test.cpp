@@ -91,83 +91,114 @@ void check_plan(const moves_problem& problem, const moves_plan& made, const allo
     CHECK(made.needs == needs);
 }
 
+/// The memories that hold the contents of a buffer, as bits.
+enum places : unsigned { none = 0, fast = 1, slow = 2, both = 3 };
+
+/// Reads and writes of a buffer in one step.
+struct step_accesses {
+    std::uint64_t reads = 0, writes = 0;
+};
+step_accesses accesses_at(const moves_problem& problem, std::size_t buffer, std::int64_t step) {
+    step_accesses made;
+    for (const plan_access& access : problem.accesses)
+        if (access.buffer == buffer && access.step == step) ++(access.writes ? made.writes : made.reads);
+    return made;
+}
+
+/// Returns whether a buffer is read before it is written, so that the program provides its contents.
+bool has_given_contents(const moves_problem& problem, std::size_t buffer) {
+    std::int64_t first_read = INT64_MAX, first_write = INT64_MAX;
+    for (const plan_access& access : problem.accesses) {
+        if (access.buffer != buffer) continue;
+        std::int64_t& first = access.writes ? first_write : first_read;
+        first = std::min(first, access.step);
+    }
+    return first_read <= first_write && first_read != INT64_MAX;
+}
+
+/// One way in which a buffer passes a step.
+struct passage {
+    unsigned after = none;   // memories that hold the contents at the end of the step
+    bool uses_fast = false;  // at any time of the step
+    std::uint64_t cost = 0;  // of a byte: accesses and copies
+};
+
+/// Returns all passages of a buffer whose contents are in `held` before the step. `barred`: memories that the buffer
+/// must not use.
+std::vector<passage> passages(unsigned held, unsigned barred, step_accesses accesses,
+                              std::span<const allot::plan_memory> memories) {
+    const auto copies_cost = [&](unsigned from, unsigned to) {
+        return (memories[0].cost + memories[1].cost) * static_cast<std::uint64_t>(std::popcount(to & ~from));
+    };
+    const auto can_be_copied = [&](unsigned from, unsigned to) {
+        return (to & barred) == 0 && (to & from) == from && (from != none || to == none);
+    };
+    std::vector<passage> made;
+    for (unsigned before = 0; before <= both; ++before) {
+        if (!can_be_copied(held, before) || (accesses.reads != 0 && before == none)) continue;
+        const std::uint64_t read_cost =
+            accesses.reads == 0 ? 0 : memories[(before & fast) != 0 ? 0 : 1].cost * accesses.reads;
+        for (const unsigned written :
+             accesses.writes != 0 ? std::vector<unsigned>{fast, slow} : std::vector<unsigned>{before}) {
+            const std::uint64_t write_cost =
+                accesses.writes == 0 ? 0 : memories[written == fast ? 0 : 1].cost * accesses.writes;
+            for (unsigned after = 0; after <= both; ++after)
+                if (can_be_copied(written, after))
+                    made.push_back({after, ((before | after) & fast) != 0,
+                                    read_cost + write_cost + copies_cost(held, before) + copies_cost(written, after)});
+        }
+    }
+    return made;
+}
+
+/// Sets the cost of a key to the least one so far.
+template <class Key>
+void keep_least(std::map<Key, std::uint64_t>& costs, const Key& key, std::uint64_t cost) {
+    const auto [at, fresh] = costs.try_emplace(key, cost);
+    if (!fresh) at->second = std::min(at->second, cost);
+}
+
 /// Returns the optimum by load: the least cost of all plans with a fast memory and an unbounded slow one, without
 /// regard to offsets. Dynamic programming over the steps: each state is the set of memories that hold each buffer's
 /// contents. For up to four buffers with one lifetime each. Returns UINT64_MAX if no plan exists.
 std::uint64_t least_by_load(const moves_problem& problem) {
     const auto& buffers = problem.memories.buffers.buffers;
     const auto& memories = problem.memories.memories;
-    const std::uint64_t capacity = memories[0].capacity, copy = memories[0].cost + memories[1].cost;
-    enum places : unsigned { none = 0, fast = 1, slow = 2, both = 3 };
     using state = std::array<unsigned, 4>;
+    using loaded_state = std::pair<state, std::uint64_t>;  // with the bytes in the fast memory at this step
     std::int64_t end = 0;
     for (const plan_buffer& buffer : buffers) end = std::max(end, buffer.live.until);
-    std::vector<bool> begun(buffers.size());
     std::map<state, std::uint64_t> now{{state{}, 0}};
     for (std::int64_t step = 0; step != end; ++step) {
-        // Keyed by state and bytes in the fast memory at this step.
-        std::map<std::pair<state, std::uint64_t>, std::uint64_t> loaded;
+        std::map<loaded_state, std::uint64_t> loaded;
         for (const auto& [where, cost] : now) loaded[{where, 0}] = cost;
         for (std::size_t i = 0; i != buffers.size(); ++i) {
-            std::uint64_t reads = 0, writes = 0;
-            for (const plan_access& access : problem.accesses)
-                if (access.buffer == i && access.step == step) ++(access.writes ? writes : reads);
-            // Given contents start in either memory, without a cost.
-            const bool comes = step == buffers[i].live.from && [&] {
-                std::int64_t first_read = INT64_MAX, first_write = INT64_MAX;
-                for (const plan_access& access : problem.accesses)
-                    if (access.buffer == i)
-                        (access.writes ? first_write : first_read) =
-                            std::min(access.step, access.writes ? first_write : first_read);
-                return first_read <= first_write && first_read != INT64_MAX;
-            }();
-            const std::uint64_t size = buffers[i].size;
             const unsigned barred =
                 problem.memories.allowed.empty() ? 0U : both & ~static_cast<unsigned>(problem.memories.allowed[i]);
-            std::map<std::pair<state, std::uint64_t>, std::uint64_t> next;
-            const auto copies = [](unsigned from, unsigned to) {
-                return static_cast<std::uint64_t>(std::popcount(to & ~from));
+            std::array<std::vector<passage>, 4> ways;  // by the memories that hold the contents
+            for (unsigned held = 0; held <= both; ++held)
+                ways[held] = passages(held, barred, accesses_at(problem, i, step), memories);
+            // Given contents start in either memory, without a cost.
+            const bool starts = step == buffers[i].live.from && has_given_contents(problem, i);
+            std::map<loaded_state, std::uint64_t> next;
+            const auto pass = [&](const loaded_state& from, std::uint64_t cost, const passage& way) {
+                const std::uint64_t used = from.second + (way.uses_fast ? buffers[i].size : 0);
+                if (used > memories[0].capacity) return;
+                for (unsigned kept = 0; kept <= both; ++kept) {
+                    if ((kept & ~way.after) != 0) continue;
+                    state becomes = from.first;
+                    becomes[i] = kept;
+                    keep_least(next, {becomes, used}, cost + buffers[i].size * way.cost);
+                }
             };
-            for (const auto& [key, cost] : loaded) {
-                const auto& [where, load] = key;
-                for (const unsigned held : comes ? std::vector<unsigned>{fast, slow} : std::vector<unsigned>{where[i]})
-                    for (unsigned before = 0; before <= both; ++before) {
-                        if ((before & barred) != 0 || (before & held) != held || (held == none && before != none) ||
-                            (reads != 0 && before == none))
-                            continue;
-                        const std::uint64_t read_cost =
-                            reads == 0 ? 0 : memories[(before & fast) != 0 ? 0 : 1].cost * reads;
-                        for (const unsigned written :
-                             writes != 0 ? std::vector<unsigned>{fast, slow} : std::vector<unsigned>{before})
-                            for (unsigned after = 0; after <= both; ++after) {
-                                if ((after & barred) != 0 || (after & written) != written ||
-                                    (written == none && after != none))
-                                    continue;
-                                const bool is_fast = ((before | after) & fast) != 0;
-                                const std::uint64_t used = load + (is_fast ? size : 0);
-                                if (used > capacity) continue;
-                                const std::uint64_t write_cost =
-                                    writes == 0 ? 0 : memories[written == fast ? 0 : 1].cost * writes;
-                                const std::uint64_t sum =
-                                    cost + size * (read_cost + write_cost +
-                                                   copy * (copies(held, before) + copies(written, after)));
-                                for (unsigned kept = 0; kept <= both; ++kept) {
-                                    if ((kept & ~after) != 0) continue;
-                                    state becomes = where;
-                                    becomes[i] = kept;
-                                    const auto [at, fresh] = next.try_emplace({becomes, used}, sum);
-                                    if (!fresh) at->second = std::min(at->second, sum);
-                                }
-                            }
-                    }
-            }
+            for (const auto& [from, cost] : loaded)
+                for (const unsigned held :
+                     starts ? std::vector<unsigned>{fast, slow} : std::vector<unsigned>{from.first[i]})
+                    for (const passage& way : ways[held]) pass(from, cost, way);
             loaded = std::move(next);
         }
         now.clear();
-        for (const auto& [key, cost] : loaded) {
-            const auto [at, fresh] = now.try_emplace(key.first, cost);
-            if (!fresh) at->second = std::min(at->second, cost);
-        }
+        for (const auto& [key, cost] : loaded) keep_least(now, key.first, cost);
     }
     std::uint64_t least = UINT64_MAX;
     for (const auto& [where, cost] : now) least = std::min(least, cost);

@@ -421,103 +421,129 @@ struct in_handles {
     }
 };
 
+/// Random calls on tensors with shared rows, and the same calls on vectors of shared vectors.
+template <class Subject>
+class shared_row_game {
+public:
+    explicit shared_row_game(Subject& subject, const heap_storage& tables)
+        : tables_{tables}, rows_{*allot::share_rows(subject.data, tables, 45)} {}
+
+    std::size_t refused = 0, written = 0;
+
+    /// Makes a random call.
+    void play(std::minstd_rand& random) {
+        random_ = &random;
+        const std::size_t which = all_.empty() ? 0 : random() % all_.size();
+        switch (all_.empty() ? 0 : random() % 8) {
+            case 0: create(); break;
+            case 1: fork(all_[which]); break;
+            case 2: fork_prefix(all_[which]); break;
+            case 3:
+                all_[which].real.kill();
+                all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(which));
+                break;
+            default: write(all_[which]);
+        }
+    }
+    /// Returns whether all rows have the contents and the references of the model.
+    [[nodiscard]] bool is_equal() const {
+        for (const tensor& each : all_)
+            for (std::size_t row = 0; row != each.model.size(); ++row)
+                if (Subject::get(each.real.row(row)) != *each.model[row] ||
+                    allot::row_references(each.real, row) != static_cast<std::size_t>(each.model[row].use_count()))
+                    return false;
+        return true;
+    }
+
+private:
+    using entry = typename Subject::entry;
+    using rows_type = typename decltype(allot::share_rows(std::declval<Subject&>().data, std::declval<heap_storage&>(),
+                                                          45))::value_type;
+    using tensor_type = typename decltype(allot::alloc_discontiguous_tensor<entry>(
+        std::declval<heap_storage&>(), anywhere, std::declval<rows_type&>(), anywhere, {1, 9}, int32))::value_type;
+    struct tensor {
+        tensor_type real;
+        std::vector<std::shared_ptr<bytes>> model;
+    };
+
+    bytes content() {
+        bytes fresh(Subject::row_bytes);
+        for (unsigned char& each : fresh) each = static_cast<unsigned char>((*random_)() >> 8);
+        return fresh;
+    }
+    void fill(tensor& to, std::size_t row) {
+        to.model[row] = std::make_shared<bytes>(content());
+        Subject::set(to.real.row(row), *to.model[row]);
+    }
+    void create() {
+        const auto count = static_cast<std::int64_t>((*random_)() % 12);
+        auto made = allot::alloc_discontiguous_tensor<entry>(tables_, anywhere, rows_, anywhere, {count, 9}, int32);
+        refused += !made;
+        if (!made) return;
+        tensor fresh{*std::move(made), {}};
+        fresh.model.resize(fresh.real.rows());
+        for (std::size_t row = 0; row != fresh.model.size(); ++row) fill(fresh, row);
+        all_.push_back(std::move(fresh));
+    }
+    void fork(const tensor& of) {
+        auto made = allot::fork(of.real);
+        if (made) all_.push_back({*std::move(made), std::vector{of.model}});
+    }
+    void fork_prefix(const tensor& of) {
+        const std::size_t shared = of.model.size(), count = (*random_)() % 12;
+        auto made = allot::fork_prefix(of.real, static_cast<std::int64_t>(count));
+        if (count <= shared && all_.size() < 20) REQUIRE(made);  // it needs a table only
+        refused += !made;
+        if (!made) return;
+        tensor fresh{*std::move(made), std::vector{of.model}};
+        fresh.model.resize(count);
+        for (std::size_t row = shared; row < count; ++row) fill(fresh, row);
+        all_.push_back(std::move(fresh));
+    }
+    void write(tensor& to) {
+        if (to.model.empty()) return;
+        const std::size_t row = (*random_)() % to.model.size();
+        const bool breaks = (*random_)() % 8 == 0;
+        const auto at = allot::write(to.real, row, [&](auto from, auto target, std::size_t n) -> long {
+            return breaks ? 5 : Subject::copy(from, target, n);
+        });
+        if (to.model[row].use_count() == 1) REQUIRE(at);  // it needs neither memory nor a copy
+        refused += !at;
+        if (!at) return;
+        if (to.model[row].use_count() != 1) {
+            CHECK_FALSE(breaks);
+            to.model[row] = std::make_shared<bytes>(*to.model[row]);
+        }
+        CHECK(Subject::get(*at) == *to.model[row]);
+        *to.model[row] = content();
+        Subject::set(*at, *to.model[row]);
+        ++written;
+    }
+
+    const heap_storage& tables_;
+    rows_type rows_;
+    std::minstd_rand* random_ = nullptr;
+    std::vector<tensor> all_;
+};
+
 }  // namespace
 
 TEST_CASE_TEMPLATE("shared_rows: random forks, writes and releases do what shared vectors do", Subject, in_one,
                    in_growing, in_handles) {
-    constexpr std::size_t row_bytes = Subject::row_bytes;
     std::minstd_rand random{7};
     std::size_t refused = 0, written = 0;
-    for (int game = 0; game != 20; ++game) {
+    for (int round = 0; round != 20; ++round) {
         Subject it;
         heap_arena host{{}, 65536};
         const auto tables = *allot::alloc_storage(host, 32768);
         {
-            const auto rows = *allot::share_rows(it.data, tables, 45);
-            using tensor = typename decltype(allot::alloc_discontiguous_tensor<typename Subject::entry>(
-                tables, anywhere, rows, anywhere, {1, 9}, int32))::value_type;
-            struct pair {
-                tensor real;
-                std::vector<std::shared_ptr<bytes>> model;
-            };
-            std::vector<pair> all;
-            const auto content = [&random] {
-                bytes fresh(row_bytes);
-                for (unsigned char& each : fresh) each = static_cast<unsigned char>(random() >> 8);
-                return fresh;
-            };
+            shared_row_game<Subject> game{it, tables};
             for (int step = 0; step != 200; ++step) {
-                const std::size_t which = all.empty() ? 0 : random() % all.size();
-                switch (all.empty() ? 0 : random() % 8) {
-                    case 0: {
-                        const auto count = static_cast<std::int64_t>(random() % 12);
-                        auto made = allot::alloc_discontiguous_tensor<typename Subject::entry>(
-                            tables, anywhere, rows, anywhere, {count, 9}, int32);
-                        refused += !made;
-                        if (!made) break;
-                        pair fresh{*std::move(made), {}};
-                        for (std::size_t row = 0; row != fresh.real.rows(); ++row) {
-                            fresh.model.push_back(std::make_shared<bytes>(content()));
-                            Subject::set(fresh.real.row(row), *fresh.model[row]);
-                        }
-                        all.push_back(std::move(fresh));
-                        break;
-                    }
-                    case 1: {
-                        auto made = allot::fork(all[which].real);
-                        if (made) all.push_back({*std::move(made), std::vector{all[which].model}});
-                        break;
-                    }
-                    case 2: {
-                        const std::size_t shared = all[which].model.size(), count = random() % 12;
-                        auto made = allot::fork_prefix(all[which].real, static_cast<std::int64_t>(count));
-                        if (count <= shared && all.size() < 20) REQUIRE(made);  // it needs a table only
-                        refused += !made;
-                        if (!made) break;
-                        pair fresh{*std::move(made), std::vector{all[which].model}};
-                        fresh.model.resize(count);
-                        for (std::size_t row = shared; row < count; ++row) {
-                            fresh.model[row] = std::make_shared<bytes>(content());
-                            Subject::set(fresh.real.row(row), *fresh.model[row]);
-                        }
-                        all.push_back(std::move(fresh));
-                        break;
-                    }
-                    case 3:
-                        all[which].real.kill();
-                        all.erase(all.begin() + static_cast<std::ptrdiff_t>(which));
-                        break;
-                    default: {
-                        pair& to = all[which];
-                        if (to.model.empty()) break;
-                        const std::size_t row = random() % to.model.size();
-                        const bool breaks = random() % 8 == 0;
-                        const auto at = allot::write(to.real, row, [&](auto from, auto target, std::size_t n) -> long {
-                            return breaks ? 5 : Subject::copy(from, target, n);
-                        });
-                        if (to.model[row].use_count() == 1) REQUIRE(at);  // it needs neither memory nor a copy
-                        refused += !at;
-                        if (!at) break;
-                        if (to.model[row].use_count() != 1) {
-                            CHECK_FALSE(breaks);
-                            to.model[row] = std::make_shared<bytes>(*to.model[row]);
-                        }
-                        CHECK(Subject::get(*at) == *to.model[row]);
-                        *to.model[row] = content();
-                        Subject::set(*at, *to.model[row]);
-                        ++written;
-                    }
-                }
-                bool same = true;
-                for (const pair& each : all) {
-                    for (std::size_t row = 0; row != each.model.size(); ++row) {
-                        same = same && Subject::get(each.real.row(row)) == *each.model[row];
-                        same = same && allot::row_references(each.real, row) ==
-                                           static_cast<std::size_t>(each.model[row].use_count());
-                    }
-                }
-                REQUIRE(same);
+                game.play(random);
+                REQUIRE(game.is_equal());
             }
+            refused += game.refused;
+            written += game.written;
         }
         CHECK(it.is_free());
         CHECK(tables.diagnose({32768, 1}).reason == allot::refusal::none);
