@@ -111,123 +111,155 @@ struct played {
 };
 
 /// A random run. A twin elsewhere in memory gets the same calls, except queries and calls that failed. Its blocks must
-/// have the same positions.
-inline played play_random(const maker& make, number seed, std::size_t steps, variant how = {}) {
-    const std::unique_ptr<subject> main = make(how);
-    how.elsewhere = true;
-    const std::unique_ptr<subject> twin = how.fail_on == 0 ? make(how) : nullptr;
-    ledger book{*main};
-    chance any{seed};
-    const contract& promised = main->contract;
-    const std::unique_ptr<ledger> echo =  // gets every call, because a failure may free memory
-        twin && promised.gives_back ? std::make_unique<ledger>(*twin) : nullptr;
+/// have the same positions. Where a failure may free memory, the twin has a ledger, the echo, and gets every call.
+class random_run {
+public:
+    random_run(const maker& make, number seed, variant how)
+        : seed_{seed},
+          fails_{how.fail_on != 0},
+          main_{make(how)},
+          twin_{fails_ ? nullptr : make(elsewhere(how))},
+          book_{*main_},
+          any_{seed},
+          promised_{main_->contract},
+          echo_{twin_ && promised_.gives_back ? std::make_unique<ledger>(*twin_) : nullptr} {
+        for (const space& each : main_->spaces()) room_ = std::max(room_, each.size);
+        if (room_ == 0 || promised_.grows) room_ = 1024;
+        if (promised_.slot != 0) room_ = promised_.slot * 2;
+    }
 
-    number room = 0;
-    for (const space& each : main->spaces()) room = std::max(room, each.size);
-    if (room == 0 || promised.grows) room = 1024;
-    if (promised.slot != 0) room = promised.slot * 2;
+    played play(std::size_t steps) {
+        for (std::size_t step = 0; step != steps; ++step) {
+            // The subject fills up, drains and fills up again. The seed determines how far.
+            const bool ebb = (step / 64 >> seed_ % 3) % 3 == 2;
+            call(any_.below(100), ebb);
+        }
+        book_.all_contents_kept();
+        book_.free_all(seed_);
+        book_.is_whole();
+        if (promised_.trims) {
+            book_.trim();
+            for (int again = 0; again != 8; ++again) static_cast<void>(book_.allocate(random_layout(any_, room_)));
+            book_.free_all(seed_);
+        }
+        return {book_.served(), main_->acquisitions()};
+    }
 
-    const auto follow = [&](id block, auto&& call) {
-        if (twin == nullptr || block == nothing) return;
-        if (call() != block) break_law("a call that succeeds on one subject succeeds on another" + book.calls());
-        same_places(*main, *twin, block, book);
-    };
+private:
+    [[nodiscard]] static variant elsewhere(variant how) {
+        how.elsewhere = true;
+        return how;
+    }
 
-    for (std::size_t step = 0; step != steps; ++step) {
-        const number roll = any.below(100);
-        // The subject fills up, drains and fills up again. The seed determines how far.
-        const bool ebb = (step / 64 >> seed % 3) % 3 == 2;
+    void call(number roll, bool ebb) {
         if (roll < 82) {
-            if (book.live() == 0 || any.below(100) < (ebb ? 25 : 65)) {
-                const layout wanted = random_layout(any, room);
-                const std::size_t refusals = main->device_refusals();
-                id block = book.allocate(wanted);
-                if (block == nothing && how.fail_on != 0 && main->device_refusals() != refusals) {
-                    book.all_contents_kept();  // nothing is lost, and later calls work
-                    block = book.allocate(wanted);
-                }
-                if (echo && block == nothing) static_cast<void>(echo->allocate(wanted));
-                if (twin && block == nothing) same_answers(*main, *twin, wanted, book);
-                follow(block, [&] { return echo ? echo->allocate(wanted) : twin->allocate(wanted); });
-            } else {
-                const std::size_t index = book.next_to_free(any.below(1'000'000), !any.once_in(20));
-                const id block = book.entries()[index].block;
-                book.deallocate(index);
-                if (echo) {
-                    echo->deallocate(index);
-                } else if (twin) {
-                    twin->deallocate(block);
-                }
-            }
-        } else if (roll < 88 && promised.resizes) {
-            if (book.live() == 0) continue;
-            const std::size_t index = book.next_to_free(any.below(1'000'000), false);
-            const auto [block, wanted] = std::pair{book.entries()[index].block, book.entries()[index].wanted};
-            number size = any.once_in(2) ? wanted.size + any.below(room / 8 + 1) : any.below(wanted.size + 1);
-            if (any.once_in(20)) size = ~number{0} - any.below(64);
-            book.resize(index, size);
-            if (echo) echo->resize(index, size);
-            else if (twin && size != 0 && size <= main->capacity(block)) static_cast<void>(twin->resize(block, size));
-        } else if (roll < 92 && promised.claims) {
-            const std::vector<space> spaces = main->spaces();
-            const std::size_t where = any.which(spaces.size());
-            if (spaces[where].size == 0) continue;
-            number at = any.below(spaces[where].size), size = any.below(spaces[where].size / 4 + 2);
-            const number granule = promised.nodes.granule;
-            if (!any.once_in(4)) at += (granule - (spaces[where].start + at) % granule) % granule;
-            if (promised.slot != 0 && !any.once_in(4)) {
-                const number skipped = (number{0} - spaces[where].start) & (promised.slot_align - 1);
-                at = skipped + at / promised.slot * promised.slot;
-                size = any.below(promised.slot + 2);
-            }
-            if (at >= spaces[where].size) continue;
-            if (any.once_in(16)) size = ~number{0} - any.below(64);
-            if (any.once_in(16)) at = ~number{0} - any.below(64);
-            const std::size_t had = book.entries().size();
-            book.allocate_at(where, at, size);
-            if (echo) echo->allocate_at(where, at, size);
-            if (book.entries().size() != had && echo) same_places(*main, *twin, book.entries().back().block, book);
-            else if (book.entries().size() != had)
-                follow(book.entries().back().block, [&] { return twin->allocate_at(where, at, size); });
-        } else if (roll < 95 && promised.marks) {
-            if (book.marks() == 0 || any.once_in(2)) {
-                static_cast<void>(book.mark());
-                if (echo) static_cast<void>(echo->mark());
-                else if (twin) static_cast<void>(twin->mark());
-            } else {
-                const std::size_t which = any.which(book.marks()), mark = book.rollback(which);
-                if (echo) static_cast<void>(echo->rollback(which));
-                else if (twin) twin->rollback(mark);
-            }
-        } else if (roll < 96 && promised.resets && any.once_in(4)) {
-            book.reset();
-            if (echo) {
-                echo->reset();
-            } else if (twin) {
-                twin->reset();
-            }
-        } else if (roll < 98 && promised.trims) {
-            book.trim();
-            if (echo) echo->trim();
-            else if (twin) static_cast<void>(twin->trim());
-        } else if (roll < 99 && promised.removes) {
-            const std::size_t where = any.which(main->spaces().size());
-            book.remove(where);
-            if (echo) echo->remove(where);
-            else if (twin && twin->remove(where)) static_cast<void>(twin->insert(where));
+            if (book_.live() == 0 || any_.below(100) < (ebb ? 25 : 65)) allocate();
+            else deallocate();
+        } else if (roll < 88 && promised_.resizes) {
+            if (book_.live() != 0) resize();
+        } else if (roll < 92 && promised_.claims) {
+            allocate_at();
+        } else if (roll < 95 && promised_.marks) {
+            mark_or_roll_back();
+        } else if (roll < 96 && promised_.resets && any_.once_in(4)) {
+            book_.reset();
+            if (echo_) echo_->reset();
+            else if (twin_) twin_->reset();
+        } else if (roll < 98 && promised_.trims) {
+            book_.trim();
+            if (echo_) echo_->trim();
+            else if (twin_) static_cast<void>(twin_->trim());
+        } else if (roll < 99 && promised_.removes) {
+            const std::size_t where = any_.which(main_->spaces().size());
+            book_.remove(where);
+            if (echo_) echo_->remove(where);
+            else if (twin_ && twin_->remove(where)) static_cast<void>(twin_->insert(where));
         } else {
-            book.move();
+            book_.move();
         }
     }
-    book.all_contents_kept();
-    book.free_all(seed);
-    book.is_whole();
-    if (promised.trims) {
-        book.trim();
-        for (int again = 0; again != 8; ++again) static_cast<void>(book.allocate(random_layout(any, room)));
-        book.free_all(seed);
+
+    void allocate() {
+        const layout wanted = random_layout(any_, room_);
+        const std::size_t refusals = main_->device_refusals();
+        id block = book_.allocate(wanted);
+        if (block == nothing && fails_ && main_->device_refusals() != refusals) {
+            book_.all_contents_kept();  // nothing is lost, and later calls work
+            block = book_.allocate(wanted);
+        }
+        if (echo_ && block == nothing) static_cast<void>(echo_->allocate(wanted));
+        if (twin_ && block == nothing) same_answers(*main_, *twin_, wanted, book_);
+        follow(block, [&] { return echo_ ? echo_->allocate(wanted) : twin_->allocate(wanted); });
     }
-    return {book.served(), main->acquisitions()};
+    void deallocate() {
+        const std::size_t index = book_.next_to_free(any_.below(1'000'000), !any_.once_in(20));
+        const id block = book_.entries()[index].block;
+        book_.deallocate(index);
+        if (echo_) echo_->deallocate(index);
+        else if (twin_) twin_->deallocate(block);
+    }
+    void resize() {
+        const std::size_t index = book_.next_to_free(any_.below(1'000'000), false);
+        const auto [block, wanted] = std::pair{book_.entries()[index].block, book_.entries()[index].wanted};
+        number size = any_.once_in(2) ? wanted.size + any_.below(room_ / 8 + 1) : any_.below(wanted.size + 1);
+        if (any_.once_in(20)) size = ~number{0} - any_.below(64);
+        book_.resize(index, size);
+        if (echo_) echo_->resize(index, size);
+        else if (twin_ && size != 0 && size <= main_->capacity(block)) static_cast<void>(twin_->resize(block, size));
+    }
+    void allocate_at() {
+        const std::vector<space> spaces = main_->spaces();
+        const std::size_t where = any_.which(spaces.size());
+        if (spaces[where].size == 0) return;
+        number at = any_.below(spaces[where].size), size = any_.below(spaces[where].size / 4 + 2);
+        const number granule = promised_.nodes.granule;
+        if (!any_.once_in(4)) at += (granule - (spaces[where].start + at) % granule) % granule;
+        if (promised_.slot != 0 && !any_.once_in(4)) {
+            const number skipped = (number{0} - spaces[where].start) & (promised_.slot_align - 1);
+            at = skipped + at / promised_.slot * promised_.slot;
+            size = any_.below(promised_.slot + 2);
+        }
+        if (at >= spaces[where].size) return;
+        if (any_.once_in(16)) size = ~number{0} - any_.below(64);
+        if (any_.once_in(16)) at = ~number{0} - any_.below(64);
+        const std::size_t had = book_.entries().size();
+        book_.allocate_at(where, at, size);
+        if (echo_) echo_->allocate_at(where, at, size);
+        if (book_.entries().size() != had && echo_) same_places(*main_, *twin_, book_.entries().back().block, book_);
+        else if (book_.entries().size() != had)
+            follow(book_.entries().back().block, [&] { return twin_->allocate_at(where, at, size); });
+    }
+    void mark_or_roll_back() {
+        if (book_.marks() == 0 || any_.once_in(2)) {
+            static_cast<void>(book_.mark());
+            if (echo_) static_cast<void>(echo_->mark());
+            else if (twin_) static_cast<void>(twin_->mark());
+        } else {
+            const std::size_t which = any_.which(book_.marks()), mark = book_.rollback(which);
+            if (echo_) static_cast<void>(echo_->rollback(which));
+            else if (twin_) twin_->rollback(mark);
+        }
+    }
+    /// Makes the call that allocated `block` on the twin, and compares the results.
+    template <class Call>
+    void follow(id block, Call call) {
+        if (twin_ == nullptr || block == nothing) return;
+        if (call() != block) break_law("a call that succeeds on one subject succeeds on another" + book_.calls());
+        same_places(*main_, *twin_, block, book_);
+    }
+
+    number seed_;
+    bool fails_;
+    std::unique_ptr<subject> main_, twin_;
+    ledger book_;
+    chance any_;
+    const contract& promised_;
+    std::unique_ptr<ledger> echo_;
+    number room_ = 0;
+};
+
+inline played play_random(const maker& make, number seed, std::size_t steps, variant how = {}) {
+    return random_run{make, seed, how}.play(steps);
 }
 
 /// Every sequence of `length` calls: allocations of one, two and three units at three alignments, and deallocations of
