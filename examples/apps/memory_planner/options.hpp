@@ -112,6 +112,46 @@ using demo::usage_error;
     return made;
 }
 
+/// Adds a memory. Throws a usage_error for a name that is given twice, and for too many or unordered memories.
+inline void add_memory(options& chosen, const memory& fresh) {
+    for (const memory& other : chosen.memories)
+        if (other.name == fresh.name) throw usage_error{"memory \"" + fresh.name + "\" is given twice"};
+    chosen.memories.push_back(fresh);
+    if (chosen.memories.size() > 64) throw usage_error{"more than 64 memories are given"};
+    const auto cost = [&](std::size_t m) { return chosen.memories[m].cost.value_or(m); };
+    if (const std::size_t last = chosen.memories.size() - 1; last != 0 && cost(last) < cost(last - 1))
+        throw usage_error{"memory \"" + fresh.name +
+                          "\" costs less than the previous one; give memories in ascending order of cost"};
+}
+
+/// Throws a usage_error if options exclude each other, or if one needs another.
+inline void check_combination(const options& chosen) {
+    if (chosen.files.size() > 1 && !(chosen.out + chosen.svg + chosen.html + chosen.certificate).empty())
+        throw usage_error{"several files are given; --out, --svg, --html and --certificate are for one file"};
+    if (!chosen.strided.empty() && !chosen.in_place) throw usage_error{"--strided needs --in-place"};
+    if (chosen.plans_graph() && (chosen.pages || chosen.moves))
+        throw usage_error{"--order, --in-place and --recompute cannot be given with --pages or --moves"};
+    if (chosen.row && (chosen.plans_graph() || chosen.pages || chosen.moves || !chosen.symbols.empty()))
+        throw usage_error{"--row cannot be given with --order, --in-place, --recompute, --pages, --moves or --symbol"};
+    if (chosen.plans_graph() && !chosen.symbols.empty())
+        throw usage_error{"--order, --in-place and --recompute cannot be given with --symbol"};
+    if (chosen.out.ends_with(".network") && !chosen.plans_graph())
+        throw usage_error{"--out FILE.network writes the order of a network; give --order"};
+    if (chosen.out.ends_with(".json") && (chosen.pages || chosen.moves))
+        throw usage_error{"a plan in JSON has one offset for each buffer; with --pages or --moves, write a table"};
+    if (!chosen.certificate.empty() && (chosen.pages || chosen.memories.size() > 1))
+        throw usage_error{
+            "a certificate is of plans in which each buffer is contiguous in a given memory; plan without --pages, "
+            "and with one --memory"};
+#ifndef ALLOT_PLAN_JSON
+    if (chosen.out.ends_with(".json")) throw usage_error{"this program was built without nlohmann's JSON library"};
+#endif
+    if (chosen.capacity && !chosen.memories.empty())
+        throw usage_error{"--capacity cannot be given with --memory, which states the size"};
+    if (chosen.pages && !chosen.memories.empty())
+        throw usage_error{"--pages cannot be given with --memory; state the size of the memory with --capacity"};
+}
+
 [[nodiscard]] inline options parse(demo::arguments given) {
     options chosen;
     while (given.next()) {
@@ -130,15 +170,7 @@ using demo::usage_error;
             chosen.row = bytes_of(given.value());
             if (*chosen.row == 0) throw usage_error{"a row must have at least one byte"};
         } else if (given.is("--memory")) {
-            const memory fresh = memory_of(given.value());
-            for (const memory& other : chosen.memories)
-                if (other.name == fresh.name) throw usage_error{"memory \"" + fresh.name + "\" is given twice"};
-            chosen.memories.push_back(fresh);
-            if (chosen.memories.size() > 64) throw usage_error{"more than 64 memories are given"};
-            const auto cost = [&](std::size_t m) { return chosen.memories[m].cost.value_or(m); };
-            if (const std::size_t last = chosen.memories.size() - 1; last != 0 && cost(last) < cost(last - 1))
-                throw usage_error{"memory \"" + fresh.name +
-                                  "\" costs less than the previous one; give memories in ascending order of cost"};
+            add_memory(chosen, memory_of(given.value()));
         } else if (given.is("--symbol")) {
             chosen.symbols.push_back(symbol_of(given.value()));
             for (std::size_t i = 0; i + 1 != chosen.symbols.size(); ++i)
@@ -175,30 +207,7 @@ using demo::usage_error;
     if (chosen.help) return chosen;
     if (chosen.files.empty()) throw usage_error{"no file is given"};
     chosen.file = chosen.files[0];
-    if (chosen.files.size() > 1 && !(chosen.out + chosen.svg + chosen.html + chosen.certificate).empty())
-        throw usage_error{"several files are given; --out, --svg, --html and --certificate are for one file"};
-    if (!chosen.strided.empty() && !chosen.in_place) throw usage_error{"--strided needs --in-place"};
-    if (chosen.plans_graph() && (chosen.pages || chosen.moves))
-        throw usage_error{"--order, --in-place and --recompute cannot be given with --pages or --moves"};
-    if (chosen.row && (chosen.plans_graph() || chosen.pages || chosen.moves || !chosen.symbols.empty()))
-        throw usage_error{"--row cannot be given with --order, --in-place, --recompute, --pages, --moves or --symbol"};
-    if (chosen.plans_graph() && !chosen.symbols.empty())
-        throw usage_error{"--order, --in-place and --recompute cannot be given with --symbol"};
-    if (chosen.out.ends_with(".network") && !chosen.plans_graph())
-        throw usage_error{"--out FILE.network writes the order of a network; give --order"};
-    if (chosen.out.ends_with(".json") && (chosen.pages || chosen.moves))
-        throw usage_error{"a plan in JSON has one offset for each buffer; with --pages or --moves, write a table"};
-    if (!chosen.certificate.empty() && (chosen.pages || chosen.memories.size() > 1))
-        throw usage_error{
-            "a certificate is of plans in which each buffer is contiguous in a given memory; plan without --pages, "
-            "and with one --memory"};
-#ifndef ALLOT_PLAN_JSON
-    if (chosen.out.ends_with(".json")) throw usage_error{"this program was built without nlohmann's JSON library"};
-#endif
-    if (chosen.capacity && !chosen.memories.empty())
-        throw usage_error{"--capacity cannot be given with --memory, which states the size"};
-    if (chosen.pages && !chosen.memories.empty())
-        throw usage_error{"--pages cannot be given with --memory; state the size of the memory with --capacity"};
+    check_combination(chosen);
     return chosen;
 }
 

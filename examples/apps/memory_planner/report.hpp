@@ -103,64 +103,59 @@ inline void write_line(std::ostream& out, const input& given, const outcome& mad
     out << "; " << demo::fixed(made.seconds, 2) << " s\n";
 }
 
-/// Writes a line of JSON. `more(out)` writes further members, each with a comma before it.
-template <class More>
-void write_json(std::ostream& out, const input& given, const outcome& made, More more) {
-    const auto share = [](std::uint64_t reached, std::uint64_t bound) {
-        const std::optional<double> above = gap(reached, bound);
-        return above ? demo::fixed(*above, 6) : std::string{"null"};
+/// Returns the gap between a plan and its bound in JSON.
+[[nodiscard]] inline std::string gap_in_json(std::uint64_t reached, std::uint64_t bound) {
+    const std::optional<double> above = gap(reached, bound);
+    return above ? demo::fixed(*above, 6) : std::string{"null"};
+}
+
+/// Writes the members of a plan in JSON: `status`, `peak` and, without a cost, the lower bound.
+inline void write_members(std::ostream& out, const allot::plan_summary& plan, bool has_bound) {
+    std::string status = to_string(plan.status);
+    std::replace(status.begin(), status.end(), ' ', '_');
+    out << "\"status\": \"" << status << "\", \"peak\": " << plan.peak;
+    if (has_bound) out << ", \"lower_bound\": " << plan.bound << ", \"gap\": " << gap_in_json(plan.peak, plan.bound);
+}
+
+/// Writes the members of a plan with moves in JSON, each with a comma before it.
+inline void write_moves_members(std::ostream& out, const input& given, const moved_buffers& made) {
+    out << ", \"cost_without_moves\": " << made.whole_cost << ", \"copied\": " << made.copied << ", ";
+    if (made.waited) out << "\"waited\": " << *made.waited << ", ";
+    out << "\"copies\": [";
+    for (const allot::timed_copy& each : made.timed_copies)
+        out << (&each == made.timed_copies.data() ? "" : ", ") << "{\"begin\": " << each.begin
+            << ", \"end\": " << each.end << ", \"from\": " << each.from << ", \"to\": " << each.to
+            << ", \"bytes\": " << given.buffers[each.from].size << "}";
+    for (const allot::plan_copy& each : made.copies)
+        out << (&each == made.copies.data() ? "" : ", ") << "{\"step\": " << each.step
+            << ", \"after\": " << (each.after ? "true" : "false") << ", \"from\": " << each.from
+            << ", \"to\": " << each.to << ", \"bytes\": " << each.size << "}";
+    out << "]";
+}
+
+/// Writes the members of a plan with divided buffers in JSON, each with a comma before it.
+inline void write_rows_members(std::ostream& out, const input& given, const outcome& made) {
+    const auto write_part = [&](std::size_t i) {
+        out << "{\"rows\": " << given.row_counts[i]
+            << ", \"memory\": " << demo::quoted(given.memories[given.memory_of[i]].name)
+            << ", \"offset\": " << made.offsets[i] << ", \"bytes\": " << given.buffers[i].size << "}";
     };
-    const auto fields = [&](const allot::plan_summary& plan) {
-        std::string status = to_string(plan.status);
-        std::replace(status.begin(), status.end(), ' ', '_');
-        out << "\"status\": \"" << status << "\", \"peak\": " << plan.peak;
-        if (!made.cost) out << ", \"lower_bound\": " << plan.bound << ", \"gap\": " << share(plan.peak, plan.bound);
-    };
-    out << "{\"file\": " << demo::quoted(given.path) << ", \"format\": " << demo::quoted(given.format)
-        << ", \"buffers\": " << buffers_in(given, made) << ", ";
-    if (made.moves) out << "\"pieces\": " << made.moves->pieces.size() << ", ";
-    fields(sum_of(made));
-    if (made.pages) out << ", \"page_size\": " << made.pages->page_size << ", \"pages\": " << made.pages->count;
-    out << ", \"seconds\": " << demo::fixed(made.seconds, 3) << ", \"spilled\": " << made.spilled;
-    if (made.cost)
-        out << ", \"cost\": " << made.cost->cost << ", \"lower_bound_of_cost\": " << made.cost->bound
-            << ", \"gap\": " << share(made.cost->cost, made.cost->bound);
-    if (made.moves) {
-        out << ", \"cost_without_moves\": " << made.moves->whole_cost << ", \"copied\": " << made.moves->copied << ", ";
-        if (made.moves->waited) out << "\"waited\": " << *made.moves->waited << ", ";
-        out << "\"copies\": [";
-        for (const allot::timed_copy& each : made.moves->timed_copies)
-            out << (&each == made.moves->timed_copies.data() ? "" : ", ") << "{\"begin\": " << each.begin
-                << ", \"end\": " << each.end << ", \"from\": " << each.from << ", \"to\": " << each.to
-                << ", \"bytes\": " << given.buffers[each.from].size << "}";
-        for (const allot::plan_copy& each : made.moves->copies)
-            out << (&each == made.moves->copies.data() ? "" : ", ") << "{\"step\": " << each.step
-                << ", \"after\": " << (each.after ? "true" : "false") << ", \"from\": " << each.from
-                << ", \"to\": " << each.to << ", \"bytes\": " << each.size << "}";
-        out << "]";
+    out << ", \"cost_of_whole_buffers\": ";
+    if (made.divided->whole_cost) out << *made.divided->whole_cost;
+    else out << "null";
+    out << ", \"divided\": [";
+    for (std::size_t k = 0; k != given.part_of.size(); ++k) {
+        out << (k == 0 ? "" : ", ") << "{\"buffer\": " << demo::quoted(made.divided->names[k]) << ", \"parts\": [";
+        write_part(given.part_of[k]);
+        out << ", ";
+        write_part(given.buffers.size() - given.part_of.size() + k);
+        out << "]}";
     }
-    if (made.divided) {
-        out << ", \"cost_of_whole_buffers\": ";
-        if (made.divided->whole_cost) out << *made.divided->whole_cost;
-        else out << "null";
-        out << ", \"divided\": [";
-        for (std::size_t k = 0; k != given.part_of.size(); ++k) {
-            out << (k == 0 ? "" : ", ") << "{\"buffer\": " << demo::quoted(made.divided->names[k]) << ", \"parts\": [";
-            const auto part = [&](std::size_t i) {
-                out << "{\"rows\": " << given.row_counts[i]
-                    << ", \"memory\": " << demo::quoted(given.memories[given.memory_of[i]].name)
-                    << ", \"offset\": " << made.offsets[i] << ", \"bytes\": " << given.buffers[i].size << "}";
-            };
-            part(given.part_of[k]);
-            out << ", ";
-            part(given.buffers.size() - given.part_of.size() + k);
-            out << "]}";
-        }
-        out << "]";
-    }
-    if (given.own_peak) out << ", \"own_peak\": " << *given.own_peak;
-    if (given.given_bound) out << ", \"given_bound\": " << *given.given_bound;
-    if (given.order_bound) out << ", \"order_bound\": " << *given.order_bound;
+    out << "]";
+}
+
+/// Writes the member `memories` in JSON, with a comma before it.
+inline void write_memories_member(std::ostream& out, const input& given, const outcome& made) {
     out << ", \"memories\": [";
     for (std::size_t m = 0; m != given.memories.size(); ++m) {
         out << (m == 0 ? "" : ", ") << "{\"name\": " << demo::quoted(given.memories[m].name) << ", \"capacity\": ";
@@ -168,10 +163,30 @@ void write_json(std::ostream& out, const input& given, const outcome& made, More
         else out << given.memories[m].capacity;
         out << ", \"buffers\": " << buffers_among(given, made, made.memories[m].buffers) << ", ";
         if (made.moves) out << "\"pieces\": " << made.memories[m].buffers.size() << ", ";
-        fields(made.memories[m].plan);
+        write_members(out, made.memories[m].plan, !made.cost);
         out << ", \"step\": " << made.memories[m].plan.step << "}";
     }
     out << "]";
+}
+
+/// Writes a line of JSON. `more(out)` writes further members, each with a comma before it.
+template <class More>
+void write_json(std::ostream& out, const input& given, const outcome& made, More more) {
+    out << "{\"file\": " << demo::quoted(given.path) << ", \"format\": " << demo::quoted(given.format)
+        << ", \"buffers\": " << buffers_in(given, made) << ", ";
+    if (made.moves) out << "\"pieces\": " << made.moves->pieces.size() << ", ";
+    write_members(out, sum_of(made), !made.cost);
+    if (made.pages) out << ", \"page_size\": " << made.pages->page_size << ", \"pages\": " << made.pages->count;
+    out << ", \"seconds\": " << demo::fixed(made.seconds, 3) << ", \"spilled\": " << made.spilled;
+    if (made.cost)
+        out << ", \"cost\": " << made.cost->cost << ", \"lower_bound_of_cost\": " << made.cost->bound
+            << ", \"gap\": " << gap_in_json(made.cost->cost, made.cost->bound);
+    if (made.moves) write_moves_members(out, given, *made.moves);
+    if (made.divided) write_rows_members(out, given, made);
+    if (given.own_peak) out << ", \"own_peak\": " << *given.own_peak;
+    if (given.given_bound) out << ", \"given_bound\": " << *given.given_bound;
+    if (given.order_bound) out << ", \"order_bound\": " << *given.order_bound;
+    write_memories_member(out, given, made);
     more(out);
     out << "}\n";
 }
