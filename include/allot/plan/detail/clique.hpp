@@ -94,46 +94,52 @@ public:
         left_ = larger(comparisons, default_comparisons(count_));
         for (std::uint32_t seed = 0; fits_ && seed != count_ && left_ != 0; ++seed) {
             if (weight_[seed] == 0 || (lives(seed) == 1 && partners(seed) == 0)) continue;
-            std::uint32_t depth = 0, top = 0;
-            const auto open = [&](std::uint64_t sum) {
-                begin_[depth] = next_[depth] = top;
-                sum_[depth] = sum;
-                rest_[depth] = 0;
-            };
-            const auto add = [&](std::uint32_t i) {
-                candidates_[top++] = i;
-                rest_[depth] += weight_[i];
-            };
-            open(weight_[seed]);
-            for (std::uint32_t i = 0; i != count_ && left_ != 0; ++i)
-                if (i != seed && weight_[i] != 0 && conflict(seed, i)) add(i);
-            end_[0] = top;
-            sort_by(candidates_, candidates_ + top, top, [this](std::uint32_t i) { return ~weight_[i]; });
-            for (;;) {
-                const bool more = next_[depth] != end_[depth] && sum_[depth] + rest_[depth] > best && left_ != 0;
-                if (!more) {
-                    top = begin_[depth];
-                    if (depth-- == 0) break;
-                    continue;
-                }
-                const std::uint32_t taken = candidates_[next_[depth]++];
-                rest_[depth] -= weight_[taken];
-                const std::uint64_t sum = sum_[depth] + weight_[taken];
-                best = larger(best, sum);
-                const std::uint32_t from = next_[depth], until = end_[depth];
-                if (from == until || top + (until - from) > lists * std::uint64_t{count_}) continue;
-                ++depth;
-                open(sum);
-                for (std::uint32_t k = from; k != until && left_ != 0; ++k)
-                    if (conflict(taken, candidates_[k])) add(candidates_[k]);
-                end_[depth] = top;
-            }
-            weight_[seed] = 0;
+            best = heaviest_with(seed, best);
+            weight_[seed] = 0;  // all sets with it were tried
         }
         return best;
     }
 
 private:
+    /// Returns the largest sum of a set that contains `seed`, or `best` if that is larger. Depth first: each level takes
+    /// one more buffer. Its candidates conflict with all taken buffers.
+    [[nodiscard]] constexpr std::uint64_t heaviest_with(std::uint32_t seed, std::uint64_t best) noexcept {
+        std::uint32_t depth = 0, top = 0;
+        const auto open = [&](std::uint64_t sum) {
+            begin_[depth] = next_[depth] = top;
+            sum_[depth] = sum;
+            rest_[depth] = 0;
+        };
+        const auto add = [&](std::uint32_t i) {
+            candidates_[top++] = i;
+            rest_[depth] += weight_[i];
+        };
+        open(weight_[seed]);
+        for (std::uint32_t i = 0; i != count_ && left_ != 0; ++i)
+            if (i != seed && weight_[i] != 0 && conflict(seed, i)) add(i);
+        end_[0] = top;
+        sort_by(candidates_, candidates_ + top, top, [this](std::uint32_t i) { return ~weight_[i]; });
+        for (;;) {
+            const bool more = next_[depth] != end_[depth] && sum_[depth] + rest_[depth] > best && left_ != 0;
+            if (!more) {
+                top = begin_[depth];
+                if (depth-- == 0) return best;
+                continue;
+            }
+            const std::uint32_t taken = candidates_[next_[depth]++];
+            rest_[depth] -= weight_[taken];
+            const std::uint64_t sum = sum_[depth] + weight_[taken];
+            best = larger(best, sum);
+            const std::uint32_t from = next_[depth], until = end_[depth];
+            if (from == until || top + (until - from) > lists * std::uint64_t{count_}) continue;
+            ++depth;
+            open(sum);
+            for (std::uint32_t k = from; k != until && left_ != 0; ++k)
+                if (conflict(taken, candidates_[k])) add(candidates_[k]);
+            end_[depth] = top;
+        }
+    }
+
     [[nodiscard]] constexpr std::uint32_t lives(std::uint32_t i) const noexcept {
         return first_life_[i + 1] - first_life_[i];
     }
