@@ -101,8 +101,8 @@ public:
     }
 
 private:
-    /// Returns the largest sum of a set that contains `seed`, or `best` if that is larger. Depth first: each level takes
-    /// one more buffer. Its candidates conflict with all taken buffers.
+    /// Returns the largest sum of a set that contains `seed`, or `best` if that is larger. Depth first: each level
+    /// takes one more buffer. Its candidates conflict with all taken buffers.
     [[nodiscard]] constexpr std::uint64_t heaviest_with(std::uint32_t seed, std::uint64_t best) noexcept {
         std::uint32_t depth = 0, top = 0;
         const auto open = [&](std::uint64_t sum) {
