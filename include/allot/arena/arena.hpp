@@ -105,7 +105,10 @@ public:
     /// Acquires a first region of at least `size` bytes. If the device fails, the arena has no region, and `diagnose`
     /// returns the device's error. A size above the growth's limit, or unsuited to the strategy, acquires nothing, and
     /// neither does 0 if the arena grows.
-    arena(Device device, std::size_t size) noexcept : regions_{std::move(device)} { regions_.acquire_first(size); }
+    arena(Device device, std::size_t size) noexcept : regions_{std::move(device)} {
+        static_assert(detail::moves_into_arena<Device>());
+        regions_.acquire_first(size);
+    }
 
     /// Deduces the strategy and the growth from the last argument (deduction.hpp).
     arena(Device device, use_policies<Strategy, Growth>) noexcept : arena{std::move(device)} {
@@ -125,9 +128,12 @@ public:
     template <class D = Device>
         requires(!std::default_initializable<D>)
     arena(nothing = {}) : arena{refused_device()} {  // {} and {{}}
-        static_assert(!sizeof(D),
-                      "allot: this arena's device needs arguments: arena{device}, such as "
-                      "arena{host::virtual_memory{64_GiB}}");
+        detail::refuse_empty_braces<D>();
+    }
+    template <class D = Device>
+        requires(!std::default_initializable<D>)
+    arena(nothing, std::size_t size) : arena{refused_device(), size} {  // {{}, size}
+        detail::refuse_empty_braces<D>();
     }
 
     /// Moves the device, the regions and the strategy. Blocks stay in place.

@@ -47,9 +47,14 @@ std::size_t discard_pages(const Device& device, void* from, std::size_t size) no
     return end - first;
 }
 
+namespace detail {
+template <class Arena>
+concept arena_with_holes = hole_walkable_allocator<Arena> && requires { typename Arena::device_type; };
+}  // namespace detail
+
 /// Discards the pages inside all holes of at least `threshold` bytes. Returns the number of discarded bytes, which
 /// includes pages that were never written.
-template <hole_walkable_allocator Arena>
+template <detail::arena_with_holes Arena>
 std::size_t discard_holes(Arena& arena, std::size_t threshold) noexcept {
     using device_type = typename Arena::device_type;
     static_assert(discarding_device<device_type>,
@@ -63,6 +68,15 @@ std::size_t discard_holes(Arena& arena, std::size_t threshold) noexcept {
             discarded += discard_pages(arena.device(), raw_pointer::locate(hole, 2 * word), size - 3 * word);
     });
     return discarded;
+}
+/// Does not compile: a wrapper around an arena, or another object, was passed instead of the arena.
+template <class Other>
+    requires(!detail::arena_with_holes<Other>)
+std::size_t discard_holes(Other&, std::size_t) noexcept {
+    static_assert(!sizeof(Other),
+                  "allot: discard_holes takes an arena: of synchronized, pass the one that locked(function) passes to "
+                  "the function; of another wrapper, pass the arena that it refers to");
+    return 0;
 }
 
 }  // namespace v1

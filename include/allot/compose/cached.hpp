@@ -34,8 +34,9 @@ struct cached_options {
 };
 
 /// Device that keeps up to `Options.regions` released regions of `Device`.
-template <device Device, cached_options Options = cached_options{}>
+template <class Device, cached_options Options = cached_options{}>
 class cached : public traits_of<Device> {
+    static_assert(device_requirements<Device>());
     static_assert(Options.regions > 0 && Options.waste > 0, "allot: cached requires regions and waste greater than 0");
     using region_type = region_of<Device>;
 

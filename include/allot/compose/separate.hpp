@@ -30,8 +30,9 @@ namespace allot {
 inline namespace v1 {
 
 /// `Device`, whose consumers take no offset.
-template <device Device>
+template <class Device>
 class separate : public Device {
+    static_assert(device_requirements<Device>());
     static_assert(
         !bounded_device<Device>,
         "allot: separate needs a device that returns many regions: a window has one region, so that one tensor "

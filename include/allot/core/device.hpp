@@ -174,7 +174,11 @@ struct traits_of {
 /// requirement.
 template <class Device>
 consteval bool device_requirements() {
-    if constexpr (!requires { requires linear_address_model<typename Device::address_model>; }) {
+    if constexpr (requires { typename Device::block_type; } && !requires { typename Device::error; }) {
+        static_assert(!sizeof(Device),
+                      "allot: this is an allocator in the place of a device: write the device inside, such as "
+                      "naive<cached<host::heap>> or arena<host::heap, best_fit<>>");
+    } else if constexpr (!requires { requires linear_address_model<typename Device::address_model>; }) {
         static_assert(!sizeof(Device),
                       "allot: a device states its address_model, a linear one: "
                       "using address_model = allot::raw_pointer or allot::handle_offset<Handle>");

@@ -103,6 +103,16 @@ template <class Watch = unwatched>
     return made;
 }
 
+/// Does not compile: buffers were passed instead of a problem.
+template <class Buffers>
+    requires(std::convertible_to<const Buffers&, std::span<const plan_buffer>> &&
+             !std::convertible_to<Buffers, plan_problem>)
+result<memory_plan, plan_error> plan(const Buffers&, const plan_options& = {}) {
+    static_assert(!sizeof(Buffers),
+                  "allot: plan takes a problem, whose member has the buffers: plan({.buffers = buffers})");
+    return result<memory_plan, plan_error>::failure({});
+}
+
 /// A plan of `Count` buffers that is computed in a constant expression.
 template <std::size_t Count>
 struct static_plan : plan_summary {

@@ -246,6 +246,12 @@ public:
     /// A plan that ends with the expression does not compile.
     template <plan_of_places Plan>
     arena(Device, const Plan&&) = delete;  // give the plan a name: the arena refers to it
+    /// A size in the place of the plan does not compile.
+    template <std::integral Size>
+    arena(Device device, Size) noexcept : base{std::move(device), 0, 1} {
+        static_assert(!sizeof(Size),
+                      "allot: an arena over planned<> takes a plan, which has the size: arena{device, plan}");
+    }
 
     /// Returns the block of buffer `id`. The block is empty if the plan has no such buffer, the buffer has no bytes, or
     /// the device refused.

@@ -102,6 +102,17 @@ template <memory_scope Scope, std::int64_t Ordinal = 0, memory_for<Scope> Alloca
     return {&allocator};
 }
 
+/// Does not compile: the type has no name, or the memory is no allocator.
+template <class Scope, std::int64_t Ordinal = 0, class Memory>
+    requires(!memory_scope<Scope> || !memory_for<Memory, Scope>)
+auto in_scope(Memory&) noexcept {
+    if constexpr (memory_scope<Scope>) static_assert(allocator_requirements<Memory>());
+    else
+        static_assert(!sizeof(Scope),
+                      "allot: a scope is a type with a name: "
+                      "struct on_chip { static constexpr std::string_view name = \"global.on_chip\"; }");
+}
+
 /// An immutable map from scope and device ordinal to memory. Each pair of scope and ordinal occurs once.
 template <class... Entries>
 class scope_map {

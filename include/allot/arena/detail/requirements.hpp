@@ -40,6 +40,14 @@ consteval bool moves_into_arena() {
     return true;
 }
 
+/// Does not compile: an arena was made with `{}` in the place of a device that has no default.
+template <class Device>
+consteval void refuse_empty_braces() {
+    static_assert(!sizeof(Device),
+                  "allot: this arena's device needs arguments: arena{device}, such as "
+                  "arena{host::virtual_memory{64_GiB}}");
+}
+
 /// Compiles only if an arena can acquire its region, or regions, without a size.
 template <class Device, class Growth>
 consteval bool window_requirements() {

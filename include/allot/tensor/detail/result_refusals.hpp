@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// result_refusals: calls to which a program passes a result instead of the storage or the tensor in it.
+// result_refusals: calls to which a program passes a device instead of an allocator, or a result instead of the storage or
+// the tensor in it.
 //
-//     call          refused argument                  to pass
-//     alloc_tensor  the result of alloc_storage       *made
-//     view, slice   the result of alloc_tensor        *made
-//     copy_tensor   either result                     *made
+//     call           refused argument                  to pass
+//     alloc_storage  a device                          naive<Device>, or an arena
+//     alloc_tensor   the result of alloc_storage       *made
+//     view, slice    the result of alloc_tensor        *made
+//     copy_tensor    either result                     *made
 //
 // Internal. Without these overloads, a compiler lists all overloads and the constraint that each of them fails.
 //
@@ -30,8 +32,29 @@ consteval void refuse_a_tensor_in_a_result() {
         "allot: alloc_tensor, view and slice return results: test a result, and pass the tensor in it: *made");
 }
 
+template <class Device>
+consteval void refuse_a_device() {
+    static_assert(
+        !sizeof(Device),
+        "allot: alloc_storage takes an allocator: use naive<Device> for a region for each storage, or an arena");
+}
+
 }  // namespace detail
 
+/// Does not compile: a device was passed instead of an allocator.
+template <class Policies = storage_policies<>, class Device>
+    requires device<std::remove_cvref_t<Device>>
+tensor_result<int> alloc_storage(Device&&, layout) noexcept {
+    detail::refuse_a_device<Device>();
+    return tensor_result<int>::failure({});
+}
+/// Does not compile: a device was passed instead of an allocator.
+template <class Policies = storage_policies<>, class Device>
+    requires device<std::remove_cvref_t<Device>>
+tensor_result<int> alloc_storage(Device&&, std::int64_t, std::size_t = 1) noexcept {
+    detail::refuse_a_device<Device>();
+    return tensor_result<int>::failure({});
+}
 /// Does not compile: the result of `alloc_storage` was passed instead of the storage in it.
 template <class Value, class Error, storage_offset Offset, class... More>
 tensor_result<int> alloc_tensor(const result<Value, Error>&, Offset, const shape&, dtype, More&&...) noexcept {
