@@ -140,7 +140,8 @@ class Dev(unittest.TestCase):
             (["tflite_micro", "nowhere.tflite"], "file not found: nowhere.tflite"),
             (["pytorch", "nowhere/python"], "there is no Python nowhere/python"),
             (["pytorch", "python3", "python3"], "./dev pytorch takes at most one Python"),
-            (["tvm", "--help"], "unknown program or test '--help' of bindings/tvm"),
+            (["tvm", "--nonsense"], "unknown program or test '--nonsense' of bindings/tvm"),
+            (["nonsense", "--help"], "unknown command nonsense"),
         ]:
             with self.subTest(arguments=arguments):
                 done = self.dev(*arguments, exits_with=2)
@@ -238,6 +239,25 @@ class Dev(unittest.TestCase):
                                       f"--html={page} {here}/some.trace\n{self.root}/{page}\n")
         done = self.dev("replay", "--allocator", "mimalloc", "some.trace", "logn1k:7", "folder")
         self.assertEqual(done.stdout, f"replay --allocator mimalloc {here}/some.trace logn1k:7 {here}/folder\n")
+
+    def test_a_file_whose_name_begins_with_a_dash(self):
+        (self.root / "-x.csv").write_text("")
+        (self.elsewhere / "-x.csv").write_text("")
+        self.assertEqual(self.dev("plan", "../tree/-x.csv").stdout, "memory_planner ./-x.csv\n")
+        self.assertEqual(self.dev("plan", "./-x.csv").stdout, f"memory_planner {self.elsewhere}/-x.csv\n")
+        self.assertEqual(self.dev("plan", "a.csv", "--out", "../tree/-o").stdout, f"memory_planner --out ./-o {self.elsewhere}/a.csv\n")
+
+    def test_help_of_a_command(self):
+        names = set(re.findall(r"^\./dev (\w+)", self.dev("help").stdout, re.M))
+        for name in names - {"plan", "demo"}:
+            for option in ("--help", "-h"):
+                done = self.dev(name, option)
+                self.assertTrue(done.stdout.startswith(f"./dev {name}"), done.stdout)
+                self.assertEqual(set(re.findall(r"^\./dev (\w+)", done.stdout, re.M)), {name})
+                self.assertIn(done.stdout.splitlines()[-1], self.dev("help").stdout.splitlines())
+        self.assertEqual(self.dev("plan", "--help").stdout, "memory_planner --help\n")
+        self.assertIn("network_demo", self.dev("demo", "--help").stdout)
+        self.assertEqual(self.dev("record", "sort", "--help").stdout, f"record.py sort --help\n{self.elsewhere}\n")
 
     def test_each_option_runs_its_workflows(self):
         def workflows(*arguments):
