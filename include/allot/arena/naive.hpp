@@ -10,8 +10,8 @@
 //
 // When to use: memory whose consumers take no offset, because an arena cannot divide it; otherwise few large blocks.
 //
-// When not to use: many or small blocks, because every one is a call to the device and a region of its granularity. Use
-// an arena.
+// When not to use: many or small blocks, because every one is a call to the device and a region of its granularity; a
+// device with one window, such as a scratchpad, because the first block takes the whole window. Use an arena.
 //
 // Complexity: that of the device.
 //

@@ -80,7 +80,8 @@ private:
     unique_block<Allocator> memory_;
 };
 
-/// Allocates `bytes` bytes at a multiple of `align`; 0 means the alignment of the device, which sub-buffers require.
+/// Allocates `bytes` bytes at a multiple of `align`; 0 means the alignment of the device, which sub-buffers require, or
+/// 64 if the allocator has no `device()`, such as `synchronized`: pass the alignment then.
 /// Fails with CL_INVALID_BUFFER_SIZE (-61) for a size of 0; the code of the device if it fails to provide memory;
 /// CL_MEM_OBJECT_ALLOCATION_FAILURE (-4) otherwise.
 template <class Allocator>

@@ -167,7 +167,7 @@ struct owned_bytes<dedicated> {
     }
 };
 
-// An arena or a naive over Vulkan memory.
+// An arena or a naive over Vulkan memory, or a wrapper around one.
 template <class Allocator>
 concept bindable = requires(const Allocator& allocator, VkBuffer buffer) {
     allocator.device().gpu();
@@ -304,7 +304,8 @@ using unique_buffer = unique_resource<detail::buffer_kind, Source>;
 template <class Source>
 using unique_image = unique_resource<detail::image_kind, Source>;
 
-/// Creates a buffer and binds it to memory of `allocator`, an arena or a naive over `device_memory` or `imported`.
+/// Creates a buffer and binds it to memory of `allocator`: an arena or a naive over `device_memory` or `imported`, or a
+/// wrapper around one, such as `counted`.
 /// Fails with VK_ERROR_INITIALIZATION_FAILED (-3) if functions are missing; VK_ERROR_VALIDATION_FAILED_EXT
 /// (-1000011001) for a size of 0, a sparse buffer, or a buffer with device addresses in memory without them;
 /// VK_ERROR_FEATURE_NOT_PRESENT (-8) if the buffer does not support the memory type or requires a dedicated allocation;

@@ -44,6 +44,16 @@ TEST_CASE("opencl unique_buffer: kernels use the handle with an offset, and the 
     CHECK(memory.diagnose({1, 1}).largest_hole == all);
 }
 
+TEST_CASE("opencl unique_buffer: a wrapper has the alignment of the device, which a sub-buffer needs") {
+    using arena = allot::arena<allot::opencl::buffer, allot::best_fit<>>;
+    allot::counted memory{arena{{opencl().context, opencl().device}, 64_KiB}};
+    const auto before = make_buffer(memory, 40), bytes = make_buffer(memory, 256);
+    REQUIRE((before && bytes));
+    CHECK(memory.statistics().used == 296);
+    CHECK(bytes->address().offset % memory.device().base_align() == 0);
+    CHECK(bytes->sub_buffer(opencl().device));
+}
+
 TEST_CASE("opencl unique_buffer: naive reports the driver's limits, and an arena that it has no room") {
     allot::naive<allot::opencl::buffer> each{{opencl().context, opencl().device}};
     CHECK(make_buffer(each, 4096));

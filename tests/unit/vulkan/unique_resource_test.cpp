@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include <string_view>
+
 namespace {
 
 using namespace allot::literals;
@@ -59,6 +61,25 @@ TEST_CASE_FIXTURE(validated, "vulkan unique_resource: the device copies between 
         CHECK(std::memcmp(to->host_pointer(), moved.host_pointer(), count * 4) == 0);
     }
     CHECK(memory.diagnose({1, 1}).largest_hole == all);
+}
+
+TEST_CASE_FIXTURE(validated, "vulkan unique_resource: wrappers of an arena count and name the buffers") {
+    allot::tagged memory{allot::counted{arena{{*gpu, type()}, 64_KiB}}};
+    memory.set_current_tag("weights");
+    CHECK(&memory.device().gpu() == &*gpu);
+    {
+        const auto made = allot::vulkan::make_buffer(memory, buffer_of(1000));
+        REQUIRE(made);
+        CHECK(made->host_pointer() != nullptr);
+        CHECK(memory.statistics().count == 1);
+        CHECK(memory.statistics().used >= 1000);
+        std::size_t named = 0;
+        memory.for_each_block([&](const auto& block) { named += std::string_view{block.tag.name} == "weights"; });
+        CHECK(named == 1);
+        CHECK(!allot::vulkan::make_buffer(memory, buffer_of(1_MiB)));
+        CHECK(memory.statistics().refusals == 1);
+    }
+    CHECK(memory.statistics().count == 0);
 }
 
 TEST_CASE_FIXTURE(validated, "vulkan unique_resource: an image and a buffer with dedicated allocations") {

@@ -96,6 +96,12 @@ public:
     {
         return inner_.size();
     }
+    /// Returns the device of the allocator.
+    [[nodiscard]] const auto& device() const noexcept
+        requires requires(const allocator_type& of) { of.device(); }
+    {
+        return inner_.device();
+    }
     /// Returns the regions of the allocator.
     [[nodiscard]] decltype(auto) regions() const noexcept
         requires requires(const allocator_type& of) { of.regions(); }

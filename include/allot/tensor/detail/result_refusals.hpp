@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// result_refusals: calls to which a program passes a device instead of an allocator, or a result instead of the storage or
-// the tensor in it.
+// result_refusals: calls to which a program passes a device instead of an allocator, or a result instead of the storage
+// or the tensor in it.
 //
 //     call           refused argument                  to pass
 //     alloc_storage  a device                          naive<Device>, or an arena
