@@ -40,6 +40,8 @@ POSIX = "(defined(__unix__) || defined(__APPLE__))"
 WINDOWS = "defined(_WIN32)"
 THREADS = "defined(__cpp_lib_atomic_wait) && defined(__cpp_lib_scoped_lock)"  # newlib without threads has neither
 THREADED = {"host/job_queue.hpp"}
+THREAD_LOCALS = f"(!ALLOT_IS_MICROCONTROLLER || {THREADS})"  # without threads, a board has no thread-local storage
+THREAD_LOCAL = {"compose/thread_local_caches.hpp"}
 
 
 def exists(name):
@@ -84,6 +86,8 @@ class Header:
             needed.append(WINDOWS)
         if self.path in THREADED:
             needed.append(THREADS)
+        if self.path in THREAD_LOCAL:
+            needed.append(THREAD_LOCALS)
         system = [name for name in self.others if is_of_system(name)]
         return needed + ([HOSTED, POSIX] + [exists(name) for name in system] if system else [])
 

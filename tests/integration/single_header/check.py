@@ -85,6 +85,18 @@ int placed() {
 """
 
 
+BARE_PROGRAM = """
+#include "allot.hpp"
+static allot::arena<allot::host::static_storage<1024>, allot::bump<>> memory;
+extern "C" void _start() {
+    while (memory.allocate({.size = 10})) {}
+}
+extern "C" void _exit(int) {
+    for (;;) {}
+}
+"""
+
+
 class Checks:
     def __init__(self, scratch, compiler):
         self.scratch, self.compiler = scratch, [compiler, "-std=c++20"]
@@ -156,6 +168,10 @@ class Checks:
                 continue
             for flags in targets:
                 self.expect(all_others, "-fsyntax-only", *WARNINGS, *flags, compiler=[compiler, "-std=c++20"])
+            if compiler == "arm-none-eabi-g++":  # links without an operating system, also if no section is removed
+                self.expect(BARE_PROGRAM, "-Os", "-DNDEBUG", "-mcpu=cortex-m4", "-mthumb", "-fno-exceptions", "-fno-rtti",
+                            "-fno-threadsafe-statics", "-nostartfiles", "--specs=nano.specs", "-o", "bare.elf",
+                            compiler=[compiler, "-std=c++20"])
 
     def refusals(self):
         self.refuse('#include <allot/allot.hpp>\n#include "allot.hpp"\n', "include only one of them", "-I",
