@@ -133,6 +133,7 @@ class Recorder(unittest.TestCase):
         (self.folder / "lines").write_text("".join(f"{i * 7919 % 1000}\n" for i in range(1000)))
         plain = subprocess.run(["sort", "lines"], capture_output=True, text=True, cwd=self.folder).stdout
         self.assertEqual(self.record("sort", "lines").stdout, plain)
+        self.assertIn("./dev replay 'a trace.altr'\n", self.record("--out", "a trace.altr", "sort", "lines").stderr)
         self.assertGreater(len(Trace(self.folder / "sort.altr").sizes), 20)
         code = "import ctypes; libc = ctypes.CDLL(None); [libc.free(libc.calloc(3, 20021)) for i in range(100)]"
         self.record("--out", "python.altr", "/usr/bin/python3", "-c",

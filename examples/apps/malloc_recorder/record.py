@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import stat
@@ -233,7 +234,7 @@ def main():
         print(f"dev: {asked.program} made no call of malloc that can be recorded. A program that contains its own allocator "
               "does not call that of the system", file=sys.stderr)
         return status or 1
-    print(f"dev: now run ./dev replay {out}", file=sys.stderr)
+    print(f"dev: now run ./dev replay {shlex.quote(str(out))}", file=sys.stderr)
     return 128 - status if status < 0 else status
 
 
