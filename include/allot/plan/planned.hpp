@@ -246,8 +246,9 @@ public:
     /// A plan that ends with the expression does not compile.
     template <plan_of_places Plan>
     arena(Device device, const Plan&&) noexcept : base{std::move(device), 0, 1} {
-        static_assert(!sizeof(Plan),
-                      "allot: a planned arena refers to its plan: give the plan a name: const auto layout = made->in(0)");
+        static_assert(
+            !sizeof(Plan),
+            "allot: a planned arena refers to its plan: give the plan a name: const auto layout = made->in(0)");
     }
     /// A size in the place of the plan does not compile.
     template <std::integral Size>
