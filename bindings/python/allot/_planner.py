@@ -45,7 +45,7 @@ def _seconds(given: float | None) -> float | None:
     if not isinstance(given, (int, float)):
         raise TypeError(f"seconds must be a number, not {type(given).__name__}")
     if not given >= 0:
-        raise ValueError(f"seconds: {given} is not from 0")
+        raise ValueError(f"seconds: {given} is not 0 or more")
     return float(given)
 
 

@@ -202,6 +202,8 @@ def test_arguments_that_exclude_each_other():
     ({"capacity": -1}, "capacity: -1 is not from 0"),
     ({"capacity": 2**64}, "capacity: 18446744073709551616 is not from 0"),
     ({"effort": -1}, "effort: -1"),
+    ({"seconds": -1}, "^seconds: -1 is not 0 or more$"),
+    ({"seconds": float("nan")}, "^seconds: nan is not 0 or more$"),
     ({"fixed": {-1: 0}}, "fixed: -1"),
     ({"revivals": [(0, 2**63, 2**63)]}, "revivals: 9223372036854775808 is not from -2"),
     ({"memories": []}, "memories is empty"),
