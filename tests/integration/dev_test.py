@@ -251,6 +251,13 @@ class Dev(unittest.TestCase):
         self.assertEqual(self.dev("plan", "./-x.csv").stdout, f"memory_planner {self.elsewhere}/-x.csv\n")
         self.assertEqual(self.dev("plan", "a.csv", "--out", "../tree/-o").stdout, f"memory_planner --out ./-o {self.elsewhere}/a.csv\n")
 
+    def test_a_checkout_that_cannot_be_written(self):
+        shutil.rmtree(self.root / "build")
+        (self.root / "build").write_text("")  # like a read-only folder, which root may write
+        for arguments in (["plan", "a.csv"], ["record", "true"], ["single"], ["malloc", "true"]):
+            done = self.dev(*arguments, exits_with=2)
+            self.assertEqual(done.stderr.splitlines()[-1], f"dev: the folder {self.root}/build cannot be written; see ./dev help")
+
     def test_help_of_a_command(self):
         names = set(re.findall(r"^\./dev (\w+)", self.dev("help").stdout, re.M))
         for name in names - {"plan", "demo"}:
