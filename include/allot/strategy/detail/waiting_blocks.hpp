@@ -31,6 +31,10 @@ struct waiting_lists {
 /// Access of `deferred` to the blocks of a best_fit in band.
 template <class Strategy>
 class waiting_blocks {
+    static_assert(
+        requires { typename Strategy::nodes_type; },
+        "allot: deferred needs a strategy with records in band whose blocks are freed in any order: use best_fit, in "
+        "memory that the host can access");
     using nodes_type = typename Strategy::nodes_type;
     using sizes = typename Strategy::sizes;
     using offset_type = typename Strategy::offset_type;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// result_refusals: calls to which a program passes a device instead of an allocator, or a result instead of the storage
-// or the tensor in it.
+// result_refusals: calls to which a program passes a device instead of an allocator, other types as policies, or a
+// result instead of the storage or the tensor in it.
 //
 //     call           refused argument                  to pass
 //     alloc_storage  a device                          naive<Device>, or an arena
+//     alloc_storage  other policies                    storage_policies<…>, or a body
 //     alloc_tensor   the result of alloc_storage       *made
 //     view, slice    the result of alloc_tensor        *made
 //     copy_tensor    either result                     *made
@@ -32,6 +33,19 @@ consteval void refuse_a_tensor_in_a_result() {
         "allot: alloc_tensor, view and slice return results: test a result, and pass the tensor in it: *made");
 }
 
+template <class Policies>
+consteval void refuse_storage_policies() {
+    if constexpr (requires { typename Policies::references; })
+        static_assert(
+            !sizeof(Policies),
+            "allot: with references::none, the program owns the body: storage_body<Allocator, Policies> body, "
+            "alloc_storage(body, memory, layout)");
+    else
+        static_assert(!sizeof(Policies),
+                      "allot: the policies of a storage are a list: alloc_storage<storage_policies<Placement>>(memory, "
+                      "layout)");
+}
+
 template <class Device>
 consteval void refuse_a_device() {
     static_assert(
@@ -41,6 +55,20 @@ consteval void refuse_a_device() {
 
 }  // namespace detail
 
+/// Does not compile: the policies are not `storage_policies`, or need a body of the caller.
+template <class Policies, allocator Allocator>
+    requires(!requires { requires Policies::references::counted; })
+tensor_result<int> alloc_storage(Allocator&, layout) noexcept {
+    detail::refuse_storage_policies<Policies>();
+    return tensor_result<int>::failure({});
+}
+/// Does not compile: the policies are not `storage_policies`, or need a body of the caller.
+template <class Policies, allocator Allocator>
+    requires(!requires { requires Policies::references::counted; })
+tensor_result<int> alloc_storage(Allocator&, std::int64_t, std::size_t = 1) noexcept {
+    detail::refuse_storage_policies<Policies>();
+    return tensor_result<int>::failure({});
+}
 /// Does not compile: a device was passed instead of an allocator.
 template <class Policies = storage_policies<>, class Device>
     requires device<std::remove_cvref_t<Device>>
