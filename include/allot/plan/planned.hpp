@@ -245,11 +245,7 @@ public:
         : base{std::move(device), made.peak, made.align}, places_{made.places} {}
     /// A plan that ends with the expression does not compile.
     template <plan_of_places Plan>
-    arena(Device device, const Plan&&) noexcept : base{std::move(device), 0, 1} {
-        static_assert(
-            !sizeof(Plan),
-            "allot: a planned arena refers to its plan: give the plan a name: const auto layout = made->in(0)");
-    }
+    arena(Device, const Plan&&) = delete;  // give the plan a name: the arena refers to it
     /// A size in the place of the plan does not compile.
     template <std::integral Size>
     arena(Device device, Size) noexcept : base{std::move(device), 0, 1} {
