@@ -14,6 +14,8 @@
 // Complexity, memory, thread safety: no call compiles.
 #pragma once
 
+#include <allot/core/allocator.hpp>
+#include <allot/core/device.hpp>
 #include <allot/tensor/policies.hpp>
 #include <allot/tensor/shape.hpp>
 
