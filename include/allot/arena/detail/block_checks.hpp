@@ -46,9 +46,10 @@ public:
         const auto room = static_cast<std::size_t>(in.strategy().capacity(given));
         if constexpr (Debugs) {
             const std::size_t at = Model::position(fresh.address);
-            if (!this->add(fresh, at, room)) return false;
+            const bool recorded = this->add(fresh, at, room);
+            // Also without a record: the strategy has written to these bytes.
             if constexpr (Overwrites) this->look_at_fresh(at, room + written_above(in, given), at, at + fresh.size);
-            return true;
+            return recorded;
         } else {
             return this->add(fresh, Regions::checks_records ? room : 0);
         }
