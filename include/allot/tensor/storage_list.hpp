@@ -67,6 +67,7 @@ public:
     using piece = piece_of_list<typename First::body_type::piece, typename Others::body_type::piece...>;
     static constexpr bool records = true;
     static constexpr bool separate = First::body_type::separate || (Others::body_type::separate || ...);
+    static constexpr bool is_one_block = false;
     static constexpr bool is_exclusive = First::body_type::is_exclusive && (Others::body_type::is_exclusive && ...);
 
     body_of_list() noexcept = default;

@@ -118,6 +118,15 @@ TEST_CASE("dlpack_rows: rows of an arena and of several storages have no common 
     CHECK(error_of(or_copy).reason == tensor_refusal::misaligned);  // only rows that are not adjacent are copied
     CHECK(error_of(allot::to_dlpack(rows, {.convention = allot::dlpack_convention::aligned_base})).reason ==
           tensor_refusal::misaligned);
+    const auto aligned = *allot::alloc_discontiguous_tensor(tables, anywhere, both, {1280, 1344}, {2, 16}, int32);
+    const auto named = *allot::share_rows(both, tables, 4);
+    const auto shared = *allot::alloc_discontiguous_tensor(tables, anywhere, named, {2304, 2368}, {2, 16}, int32);
+    const auto of_row = [](const auto& tensor) {
+        const auto exported = *allot::to_dlpack(tensor, {.convention = allot::dlpack_convention::aligned_base});
+        return exported->dl_tensor.data == tensor.row(0) && exported->dl_tensor.byte_offset == 0;
+    };
+    CHECK(of_row(aligned));
+    CHECK(of_row(shared));
 }
 
 TEST_CASE("dlpack_rows: a storage in rows, and buffers with handles") {
