@@ -329,10 +329,11 @@ template <class Lease>
         to.data = of.address().handle;
         to.byte_offset = of.address().offset;
     } else {
-        to.data = of.address();
+        const auto point_to = [&to](const void* at) { to.data = const_cast<void*>(at); };  // the flag forbids writes
+        point_to(of.address());
         if (convention == dlpack_convention::edited_pointer) return tensor_refusal::none;
         if constexpr (tensor<Lease>::offsets == offset_use::arithmetic && has_one_base<decltype(*of.lease().body())>) {
-            to.data = of.lease().body()->origin();
+            point_to(of.lease().body()->origin());
             to.byte_offset = model::position(of.address()) - model::position(to.data);
         }
         if (model::position(to.data) % alignment != 0) return tensor_refusal::misaligned;

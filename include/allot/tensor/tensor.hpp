@@ -116,9 +116,11 @@ public:
     /// Returns whether bits of the last byte belong, or may belong, to other elements: the tensor is a part of a tensor
     /// of a sub-byte dtype and ends inside a byte. `copy_tensor` may read such a tensor but not write it.
     [[nodiscard]] bool shares_last_byte() const noexcept { return form_.shares_last_byte(); }
-    /// Returns whether the elements must not be written. Only adopted tensors (dlpack.hpp) and their views are
-    /// read-only.
-    [[nodiscard]] bool is_read_only() const noexcept { return lease_.is_read_only(); }
+    /// Returns whether the elements must not be written: adopted tensors (dlpack.hpp) can be read-only, and tensors of
+    /// shared rows (row_view.hpp) and of read-only memory (const_pointer.hpp) are.
+    [[nodiscard]] bool is_read_only() const noexcept {
+        return std::same_as<address_type, const void*> || lease_.is_read_only();
+    }
 
     /// Drops this reference. The bytes are freed with the last tensor or view of them. A second call has no effect; in
     /// hardened builds it is a misuse.

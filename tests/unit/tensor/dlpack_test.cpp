@@ -3,6 +3,7 @@
 #include "../../error_of.hpp"
 
 #include <allot/allot.hpp>
+#include <allot/compose/adopted.hpp>
 #include <allot/tensor.hpp>
 #include <allot/tensor/dlpack.hpp>
 
@@ -335,6 +336,28 @@ TEST_CASE("to_dlpack: a read-only tensor has the flag, and is rejected in the un
     CHECK(allot::copy_tensor(other, adopted).error().reason == tensor_refusal::read_only);
     const auto ask_device = [](auto, auto, std::size_t) noexcept -> long { return 5; };
     CHECK(allot::copy_tensor(other, adopted, ask_device).error().reason == tensor_refusal::read_only);
+}
+
+TEST_CASE("to_dlpack: tensors in read-only memory are exported with the flag, and adopted as read-only") {
+    alignas(256) static const std::int32_t constants[128] = {1, 2, 3};
+    allot::adopted device{static_cast<const void*>(constants), sizeof constants, 256, [](const void*) noexcept {}};
+    using device_type = decltype(device);
+    allot::arena<device_type, allot::best_fit<>> memory{std::move(device)};
+    const auto data = *allot::alloc_storage(memory, {.size = 512, .align = 64});
+    const auto t = *allot::alloc_tensor(data, 64, {16}, int32);
+    CHECK(t.is_read_only());
+    CHECK(allot::slice(t, {2}, {3})->is_read_only());
+    CHECK(allot::to_dlpack_unversioned(t).error().reason == tensor_refusal::read_only);
+    for (const auto convention : {dlpack_convention::edited_pointer, dlpack_convention::aligned_base}) {
+        auto shared = *allot::to_dlpack(t, {.convention = convention});
+        const bool edited = convention == dlpack_convention::edited_pointer;
+        CHECK(shared->flags == allot::dlpack_flag::read_only);
+        CHECK(shared->dl_tensor.data == (edited ? t.data() : data.base()));
+        CHECK(shared->dl_tensor.byte_offset == (edited ? 0U : 64U));
+        const auto adopted = *allot::from_dlpack<device_type>(std::move(shared));
+        CHECK(adopted.is_read_only());
+        CHECK(adopted.data() == t.data());
+    }
 }
 
 // ── adopting ─────────────────────────────────────────────────────────────────────────────────────────────────────────
