@@ -178,6 +178,48 @@ small_problem random_problem(std::mt19937& dice, unsigned with) {
 
 }  // namespace
 
+TEST_CASE("search: a part of the buffers is placed as a plan of all, and leaves out less than the given value") {
+    unsigned whole = 0, parts = 0, none = 0;
+    for (unsigned with = 0; with < 32; ++with) {
+        CAPTURE(with);
+        std::mt19937 dice{with};
+        for (std::size_t round = 0; round < problems::times(200); ++round) {
+            CAPTURE(round);
+            small_problem problem = random_problem(dice, with);
+            for (plan_buffer& buffer : problem.buffers) buffer.size *= buffer.size;  // leaves holes
+            const std::size_t count = problem.buffers.size();
+            std::vector<std::uint64_t> values, offsets(count);
+            for (std::size_t b = 0; b != count; ++b) values.push_back(1 + dice() % 9);
+            search_arrays arrays{problem.view(), 16};
+            packing_search<> search{problem.view(), arrays.workspace()};
+            const std::uint64_t capacity = search.bound() + dice() % 4, most_lost = 1 + dice() % 20,
+                                nodes = dice() % 60;
+            const auto made = search.find_part(capacity, offsets, dice() % 8, 8, nodes, most_lost,
+                                               [&](std::size_t b) { return values[b]; });
+            REQUIRE(made.nodes <= nodes + 5);  // those of one section
+            if (!made.found) {
+                ++none;
+                continue;
+            }
+            // The buffers that are left out have no bytes, and are never in the way.
+            std::uint64_t lost = 0;
+            for (std::size_t b = 0; b != count; ++b) {
+                if (offsets[b] != packing_search<>::left_out) continue;
+                for (const auto& fixed : problem.fixed) REQUIRE(fixed.buffer != b);
+                lost += values[b];
+                problem.buffers[b] = {0, {0, 1}};
+                offsets[b] = 0;
+            }
+            REQUIRE(lost < most_lost);
+            REQUIRE(is_plan(problem.view(), offsets, capacity));
+            ++(lost == 0 ? whole : parts);
+        }
+    }
+    CHECK(whole > 100);
+    CHECK(parts > 100);
+    CHECK(none > 100);
+}
+
 TEST_CASE("search: agrees with trying every offset") {
     for (unsigned with = 0; with < 32; ++with) {
         CAPTURE(with);

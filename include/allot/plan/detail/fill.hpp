@@ -13,6 +13,10 @@
 // is too large for a search, a greedy plan makes the first packing. A choice that could not be packed is not packed
 // again, as long as the class remembers it.
 //
+// If many buffers live at once, the search of a whole choice often fails. After several failures in a row, three quarters
+// of the effort then go to parts of choices without slack: `packing_search::find_part` leaves buffers out instead of
+// going back. A part becomes the plan if it is worth more.
+//
 // Each step of ruin and recreate only visits buffers that live nearby, and counts them as effort. If the problem is
 // searched, two visits or nodes count as one placement, because they take about that time.
 //
@@ -84,7 +88,7 @@ public:
         plan_.begin();
         const std::uint64_t steps = is_searched_ ? steps_a_placement : 1;
         effort_ = smaller(effort, ~std::uint64_t{0} / steps) * steps;
-        spent_ = failed_count_ = 0;
+        spent_ = failed_count_ = spent_on_whole_ = spent_in_part_ = turn_ = failures_ = 0;
         if (!list.empty() && !fits_whole(stop)) fill(stop, hint);
         return divided_up(spent_, steps);
     }
@@ -162,6 +166,7 @@ private:
     template <class Stop>
     [[nodiscard]] constexpr bool pack(Stop& stop, std::uint64_t patience = 2000) noexcept {
         if (choice_.worth() <= plan_.worth()) return false;
+        const std::uint64_t before = spent_;
         std::uint64_t print = 0;
         for (const std::uint32_t i : candidates_.list())
             if (choice_.chosen()[i] != 0) print += mixed(i + 1);
@@ -174,11 +179,33 @@ private:
         spent_ += 1 + packed_count_ / 2 + found.nodes;
         if (found.answer != search_answer::found) {
             failed_[failed_count_++ % most_failed] = print;
+            spent_on_whole_ += spent_ - before;
+            ++failures_;
             return false;
         }
         adopt();
         fill_everywhere();
+        failures_ = spent_on_whole_ = spent_in_part_ = 0;
         return true;
+    }
+    /// Tries to pack a part of the choice that is worth more than the plan. On success, the packing becomes the plan.
+    [[nodiscard]] constexpr bool pack_part() noexcept {
+        constexpr std::uint64_t turns = 4, all_turns = 64;
+        if (choice_.worth() <= plan_.worth()) return false;
+        const std::uint64_t before = spent_, turn = turn_;
+        turn_ = (turn_ + turns) % all_turns;
+        const plan_problem chosen = problem_of(choice_.chosen());
+        packing_search<> search{chosen, {workspace_, remember_}, part_.sizes()};
+        const auto part = search.find_part(candidates_.capacity(), {trial_, packed_count_}, turn, turn + turns, left(),
+                                           choice_.worth() - plan_.worth(),
+                                           [this](std::size_t k) { return candidates_.value(packed_[k]); });
+        spent_ += 1 + packed_count_ / 2 + part.nodes;
+        if (part.found) {
+            adopt_what_fits();
+            fill_everywhere();
+        }
+        spent_in_part_ += spent_ - before;
+        return part.found;
     }
     template <class Stop>
     constexpr void pack_hint(const std::uint32_t* hint, Stop& stop) noexcept {
@@ -227,15 +254,25 @@ private:
         fill_everywhere();
     }
 
+    /// Returns the mean number of candidates in a section.
+    [[nodiscard]] constexpr std::uint64_t mean_living() const noexcept {
+        std::uint64_t sum = 0;
+        const auto add = [&](std::uint32_t from, std::uint32_t until) { sum += until - from; };
+        for (const std::uint32_t i : candidates_.list()) candidates_.where().each_span(i, add);
+        return sum / larger<std::uint64_t>(candidates_.where().count(), 1);
+    }
+
     template <class Stop>
     constexpr void improve(Stop& stop) noexcept {
         constexpr std::uint64_t slacks[]{0, 10, 20, 30, 50, 80, 120, 200, 300, 500};
         constexpr int tries_for_better = 50, tries_in_holes = 4;
+        constexpr std::uint64_t few_living = 48, many_failures = 8, share_of_parts = 3;
         if (!is_searched_) {
             while (goes_on(stop)) spent_ += plan_.ruin(left());
             return;
         }
         const std::uint64_t tries = smaller<std::uint64_t>(100, effort_ / 16 / (1 + candidates_.count() / 8));
+        const bool is_crowded = mean_living() > few_living;
         std::uint64_t most_slack = 0;
         for (std::size_t i = 0; i != std::size(slacks) && goes_on(stop); ++i) {
             most_slack = slacks[i];
@@ -245,11 +282,14 @@ private:
         }
         // Too much slack leaves no better choice; too little leaves none that can be packed.
         for (std::uint64_t slack = most_slack; goes_on(stop);) {
+            const bool in_part =
+                is_crowded && failures_ >= many_failures && spent_in_part_ / share_of_parts <= spent_on_whole_;
             choice_.choose_these(plan_.placed());
-            choice_.limit_to(slack);
+            choice_.limit_to(in_part ? 0 : slack);
             bool better = false;
             for (int k = 0; k != tries_for_better && !better && spent_ < effort_; ++k) better = choice_.ruin(spent_);
-            if (better && !pack(stop)) slack = smaller(slack + most_slack / 16 + 1, most_slack);
+            if (better && !(in_part ? pack_part() : pack(stop)))
+                slack = smaller(slack + most_slack / 16 + 1, most_slack);
             else slack = slack * 3 / 4;
             for (int k = 0; k != tries_in_holes && spent_ < effort_; ++k) spent_ += plan_.ruin(left());
         }
@@ -264,8 +304,10 @@ private:
     fill_choice<> choice_;
     problem_part<> part_;
     std::uint64_t effort_ = 0, spent_ = 0, most_ = 0;  // of which `most_` bounds the worth of every plan
-    std::uint32_t* kept_ = nullptr;                    // by buffer: 1 if kept
-    std::uint32_t* packed_ = nullptr;                  // the buffers of the problem to pack
+    std::uint64_t failures_ = 0, spent_on_whole_ = 0, spent_in_part_ = 0;  // since a whole choice was packed
+    std::uint64_t turn_ = 0;                                               // of `pack_part`
+    std::uint32_t* kept_ = nullptr;                                        // by buffer: 1 if kept
+    std::uint32_t* packed_ = nullptr;                                      // the buffers of the problem to pack
     std::size_t packed_count_ = 0;
     std::uint64_t* trial_ = nullptr;
     std::size_t failed_count_ = 0;

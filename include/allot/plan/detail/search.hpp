@@ -145,6 +145,36 @@ public:
         return result;
     }
 
+    /// Offset of a buffer that `find_part` leaves out.
+    static constexpr std::uint64_t left_out = std::numeric_limits<std::uint64_t>::max();
+    /// Result of `find_part`.
+    struct part_result {
+        bool found = false;
+        std::uint64_t nodes = 0;
+    };
+    /// Searches offsets for a part of the buffers without going back: where no buffer can be placed, the one with the
+    /// least `value(buffer)` is left out. Fixed buffers remain. Tries the orders of turns [first, until), with at most
+    /// `nodes` nodes, until the buffers that are left out are worth less than `most_lost`. Overwrites `offsets`, by
+    /// buffer. They are valid if such a part was found.
+    template <class Value>
+    [[nodiscard]] constexpr part_result find_part(std::uint64_t capacity, plan_array<std::uint64_t> offsets,
+                                                  std::uint64_t first, std::uint64_t until, std::uint64_t nodes,
+                                                  std::uint64_t most_lost, Value value) noexcept {
+        if (!well_formed_ || offsets.size() != map().buffers() || map().contradictory()) return {};
+        nodes_ = 0;
+        orders_.forget();
+        bool found = false;
+        for (std::uint64_t turn = first; turn != until && !found && nodes_ < nodes; ++turn) {
+            orders_.take(turn / 2, map());
+            lowest_floors_only_ = turn % 2 == 0;
+            const std::uint64_t most =
+                limit(8 * std::uint64_t{map().items()}, nodes);  // floors may rise in small steps
+            if (!state_.start(capacity)) break;
+            found = descend(offsets, most, most_lost, value);
+        }
+        return {found, nodes_};
+    }
+
 private:
     using index = section_bitmaps<>::index;
     static constexpr std::uint64_t none = detail::search_state<>::none;
@@ -258,7 +288,7 @@ private:
                 continue;
             }
             if (last == step::failed) {
-                state_.each_culprit([&](index i, std::uint64_t share) { orders_.add_dead_end(i, share); });
+                add_dead_ends();
                 if (frame_section_[f] == no_section) return search_answer::infeasible;
                 state_.take_back(frame_placed_[f], frame_placed_mark_[f]);
             }
@@ -293,14 +323,7 @@ private:
     /// Enters the next child of a frame: the next buffer in its order, or the raised floor, which replaces the frame.
     constexpr step branch(std::size_t f) noexcept {
         const index section = frame_section_[f];
-        index item = 0, rank = no_rank;
-        map().members(section).each(state_.waiting(), [&](index i) {
-            const index place = orders_.rank(i);
-            if (state_.lowest(i) != state_.floor(section) || place < frame_rank_[f] || place >= rank) return;
-            if (map().twin(i) != i && state_.waits(map().twin(i))) return;
-            rank = place;
-            item = i;
-        });
+        const auto [item, rank] = next_resting(section, frame_rank_[f]);
         if (rank != no_rank) {
             frame_rank_[f] = rank + 1;
             frame_next_[f] = frame_from_[f];
@@ -318,6 +341,25 @@ private:
         failed_.add({frame_print_[2 * f], frame_print_[2 * f + 1]});
         --depth_;
         return step::failed;
+    }
+
+    /// The first buffer in the order that may rest on the section's floor, from a rank on; `no_rank` if there is none.
+    struct ranked {
+        index item, rank;
+    };
+    constexpr ranked next_resting(index section, index least_rank) const noexcept {
+        ranked next{0, no_rank};
+        map().members(section).each(state_.waiting(), [&](index i) {
+            const index rank = orders_.rank(i);
+            if (state_.lowest(i) != state_.floor(section) || rank < least_rank || rank >= next.rank) return;
+            if (map().twin(i) != i && state_.waits(map().twin(i))) return;
+            next = {i, rank};
+        });
+        return next;
+    }
+    /// The order learns from the cause of the last failed change.
+    constexpr void add_dead_ends() noexcept {
+        state_.each_culprit([&](index i, std::uint64_t share) { orders_.add_dead_end(i, share); });
     }
 
     /// Returns the section to branch on; `no_section` if no buffer waits.
@@ -339,6 +381,56 @@ private:
             best_slack = slack;
         }
         return best;
+    }
+
+    // ---- parts of the buffers --------------------------------------------------------------------------------------
+
+    template <class Value>
+    constexpr bool descend(plan_array<std::uint64_t> offsets, std::uint64_t most_nodes, std::uint64_t most_lost,
+                           Value value) noexcept {
+        std::uint64_t lost = 0;
+        for (std::size_t i = 0; i < offsets.size(); ++i) offsets[i] = 0;
+        for (;; state_.forget_trail()) {
+            const index section = choose(0, map().sections());
+            if (section == no_section) break;
+            if (nodes_++ >= most_nodes) return false;
+            if (place_any(section)) continue;
+            const std::uint64_t floor = state_.floor(section);
+            if (state_.slack(section) != 0 && state_.raise(section) && state_.floor(section) > floor) continue;
+            state_.undo(0);
+            index worst = 0;
+            std::uint64_t least = none;
+            map().members(section).each(state_.waiting(), [&](index i) {
+                const std::uint64_t own = state_.is_fixed(i) ? none : value(map().buffer(i));
+                if (own < least) worst = i;
+                least = smaller(least, own);
+            });
+            if (least >= most_lost - lost) return false;
+            lost += least;
+            orders_.add_dead_end(worst, 100);
+            state_.drop(worst);
+            offsets[map().buffer(worst)] = left_out;
+        }
+        for (std::size_t i = 0; i < map().buffers(); ++i) {
+            std::uint64_t& offset = offsets[map().buffer(i)];
+            if (offset != left_out) offset = state_.offset(i);
+        }
+        return true;
+    }
+    /// Places one of the first buffers in the order that may rest on the section's floor. Returns false if none fits.
+    constexpr bool place_any(index section) noexcept {
+        constexpr int most_tries = 4;
+        index least_rank = 0;
+        for (int tries = 0; tries != most_tries; ++tries) {
+            const auto [item, rank] = next_resting(section, least_rank);
+            if (rank == no_rank) return false;
+            if (state_.place(item)) return true;
+            ++nodes_;
+            add_dead_ends();
+            state_.take_back(state_.placed() - 1, 0);
+            least_rank = rank + 1;
+        }
+        return false;
     }
 
     // ---- failed states --------------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@
 // buffer from outside the section. A trail records all changes, so that they can be undone. A change that fails has a
 // cause, from which the order of buffers learns.
 //
+// A waiting buffer can also be dropped. This change is permanent.
+//
 // `search` decides on the changes and handles dead ends.
 //
 // Complexity: a placement visits all buffers that live at the same time; a raised floor visits all pairs of buffers of
@@ -183,6 +185,19 @@ public:
             return lowest_[j] < top && !lift(j, top);
         });
         return settle(!stuck);
+    }
+    /// Makes all changes so far permanent.
+    constexpr void forget_trail() noexcept { trail_ = 0; }
+    /// Removes a waiting buffer, which then has no offset. `take_back` does not restore it.
+    constexpr void drop(index item) noexcept {
+        waiting_[item / 64] ^= std::uint64_t{1} << (item % 64);
+        for (index s = map_.first(item); s + 1 < map_.last(item); ++s) --crossing_[s];
+        map_.each_size(item, [&](index s, std::uint64_t size) {
+            left_[s] -= size;
+            if (floor_[s] == lowest_[item]) change(s);
+        });
+        static_cast<void>(settle(true));  // a section with fewer buffers fits
+        forget_trail();
     }
     /// Undoes the placements after the first `placed` and the changes after the first `mark`.
     constexpr void take_back(std::size_t placed, std::size_t mark) noexcept {
