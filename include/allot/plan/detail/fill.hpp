@@ -13,7 +13,7 @@
 // is too large for a search, a greedy plan makes the first packing. A choice that could not be packed is not packed
 // again, as long as the class remembers it.
 //
-// If many buffers live at once, the search of a whole choice often fails. After several failures in a row, three quarters
+// If many buffers live at once, the search of a whole choice often fails. After many failures in a row, three quarters
 // of the effort then go to parts of choices without slack: `packing_search::find_part` leaves buffers out instead of
 // going back. A part becomes the plan if it is worth more.
 //
@@ -266,7 +266,7 @@ private:
     constexpr void improve(Stop& stop) noexcept {
         constexpr std::uint64_t slacks[]{0, 10, 20, 30, 50, 80, 120, 200, 300, 500};
         constexpr int tries_for_better = 50, tries_in_holes = 4;
-        constexpr std::uint64_t few_living = 48, many_failures = 8, share_of_parts = 3;
+        constexpr std::uint64_t few_living = 48, many_failures = 24, share_of_parts = 3;
         if (!is_searched_) {
             while (goes_on(stop)) spent_ += plan_.ruin(left());
             return;
