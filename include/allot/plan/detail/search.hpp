@@ -167,8 +167,8 @@ public:
         for (std::uint64_t turn = first; turn != until && !found && nodes_ < nodes; ++turn) {
             orders_.take(turn / 2, map());
             lowest_floors_only_ = turn % 2 == 0;
-            const std::uint64_t most =
-                limit(8 * std::uint64_t{map().items()}, nodes);  // floors may rise in small steps
+            // Floors may rise in small steps.
+            const std::uint64_t most = limit(8 * std::uint64_t{map().items()}, nodes);
             if (!state_.start(capacity)) break;
             found = descend(offsets, most, most_lost, value);
         }
@@ -343,7 +343,7 @@ private:
         return step::failed;
     }
 
-    /// The first buffer in the order that may rest on the section's floor, from a rank on; `no_rank` if there is none.
+    /// The first buffer in the order, from a rank on, that may rest on the section's floor; `no_rank` without such one.
     struct ranked {
         index item, rank;
     };
