@@ -369,6 +369,15 @@ class Compiler:
 PROLOGUE = '#include "combination.hpp"\nusing namespace sweep;\n'
 
 
+def precompiled(compiler, flags):
+    """Returns the flags with which clang++ reads combination.hpp precompiled: the same text, parsed once."""
+    header = os.path.join(compiler.folder, "combination.pch")
+    if not compiler.notes_follow or compiler.run(os.path.join(HERE, "combination.hpp"), None,
+                                                 [*flags, "-w", "-x", "c++-header", "-o", header])[0]:
+        return []
+    return ["-include-pch", header]
+
+
 def source(rows):
     return PROLOGUE + "".join(
         f'const enlisted r{number}{{{number}, "{spelled(row)}", &make<{spelled(row)}>}};\n' for number, row in rows)
@@ -415,7 +424,8 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = os.environ.get("SWEEP_FOLDER", temporary)
         compiler = Compiler(sys.argv[1:], folder)
-        sanitized = ["-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-c"]
+        sanitized = ["-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+        sanitized += precompiled(compiler, sanitized)
         quiet = ["-ftemplate-backtrace-limit=0"] + (["-fno-caret-diagnostics", "-ferror-limit=0"] if compiler.notes_follow
                                                     else ["-fno-diagnostics-show-caret", "-fmax-errors=0"])
         wrong, unexpected, said = [], [], set()
@@ -433,7 +443,7 @@ def main():
 
         with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
             refusing = list(pool.map(lambda job: compile_batch(compiler, f"refused{job[0]}.cpp", job[1],
-                                                               ["-fsyntax-only"] + quiet),
+                                                               sanitized + quiet + ["-fsyntax-only"]),
                                      enumerate(batches(bad, 12))))
             more = []
             for compiling, errors in refusing:
@@ -444,7 +454,7 @@ def main():
             jobs = list(enumerate(batches(fine + more, 24)))
             built = list(pool.map(lambda job: compile_batch(
                 compiler, f"fine{job[0]}.cpp", job[1],
-                sanitized + quiet + ["-o", os.path.join(folder, f"fine{job[0]}.o")]), jobs))
+                sanitized + quiet + ["-c", "-o", os.path.join(folder, f"fine{job[0]}.o")]), jobs))
         objects = []
         for (index, _), (rows, errors) in zip(jobs, built):
             judge(errors, False)
