@@ -44,6 +44,8 @@ template <bump_options Options = bump_options{}, std::unsigned_integral Offset =
 class bump {
     static_assert(is_alignment(Options.limit_align), "allot: bump_options::limit_align must be a power of two");
     static constexpr bool up = Options.direction == direction::up;
+    // Downward, the test of the bounds refuses an alignment of 0, so that the test of the alignment is shorter.
+    static constexpr bool zero_is_beyond = !up && !Options.prefer_size;
 
 public:
     using offset_type = Offset;                                       ///< Unsigned integer type of offsets and sizes.
@@ -117,7 +119,7 @@ public:
 
     /// Allocates the next block. Returns an empty allocation if the layout is invalid or does not fit.
     constexpr allocation_type allocate(layout_type wanted) noexcept {
-        if (!is_alignment(wanted.align)) return {};
+        if (!zero_is_beyond && !is_alignment(wanted.align)) return {};
         const auto all_but_one = static_cast<Offset>(wanted.size - 1);  // size 0 wraps and fails as too large
         Offset room = room_;
         if constexpr (up) {
@@ -194,16 +196,24 @@ private:
         if (!checked_align_up<Offset>(end, static_cast<Offset>(Options.limit_align), end)) return 0;
         return static_cast<Offset>(end - where.offset);
     }
-    /// Subtracts the bytes that alignment skips from `room`. Returns false if `room` is smaller.
+    /// Subtracts the bytes that alignment skips from `room`. Returns false if `room` is smaller, or if `align` is not a
+    /// power of two. Upward and with `prefer_size`, precondition: `align` is a power of two.
     [[nodiscard]] constexpr bool align_cursor(Offset& room, Offset align) const noexcept {
         if (!Options.prefer_size && Options.limit_align != 1 && align <= Options.limit_align) {
             room = align_down(room, align);
-            return true;
+            return !zero_is_beyond || is_alignment(align);
         }
         const auto at = static_cast<Offset>(up ? limit_ - room : limit_ + room);
-        const Offset skipped = static_cast<Offset>(up ? 0 - at : at) & static_cast<Offset>(align - 1);
-        if (skipped > room) [[unlikely]]
+        const auto below = static_cast<Offset>(align - 1);
+        const Offset skipped = static_cast<Offset>(up ? 0 - at : at) & below;
+        if constexpr (zero_is_beyond) {
+            if ((align & below) != 0) [[unlikely]]
+                return false;
+            if (skipped >= room && (align == 0 || skipped != room)) [[unlikely]]
+                return false;
+        } else if (skipped > room) [[unlikely]] {
             return false;
+        }
         room = static_cast<Offset>(room - skipped);
         return true;
     }

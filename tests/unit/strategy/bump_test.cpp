@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
+
 namespace {
 
 template <allot::direction Direction>
@@ -48,6 +50,47 @@ TEST_CASE("bump: a request that would wrap fails at the top of a 32-bit range an
     CHECK_FALSE(down.allocate({0xFFFF'FFFFU, 1}));
     CHECK(up.allocate({0xFF, 1}));
     CHECK(down.allocate({0xFF, 1}));
+}
+
+namespace {
+
+/// Allocates after a first block of `first` bytes, if that is not 0, and compares the result with sums of larger
+/// integers.
+template <class Bump>
+bool allocates_as_documented(bool up, unsigned offset, unsigned size, unsigned first, unsigned wanted, unsigned align) {
+    Bump strategy;
+    const auto narrow = [](unsigned value) { return static_cast<std::uint8_t>(value); };
+    if (!strategy.insert({narrow(offset), narrow(size)})) return false;
+    if (first != 0 && !strategy.allocate({narrow(first), 1})) return false;
+    const auto got = strategy.allocate({narrow(wanted), narrow(align)});
+    const unsigned begin = up ? offset + first : offset, end = up ? offset + size : offset + size - first;
+    if (wanted == 0 || !std::has_single_bit(align) || wanted > end - begin) return !got;
+    const unsigned at = up ? (begin + align - 1) / align * align : (end - wanted) / align * align;
+    if (at < begin || at + wanted > end) return !got;
+    return got.where.offset == at && got.where.size == wanted;
+}
+
+}  // namespace
+
+TEST_CASE("bump: with offsets of 8 bits, each size and alignment gives the documented block or none") {
+    using allot::direction;
+    unsigned wrong = 0;
+    for (const auto& managed : {std::pair{0U, 255U}, {0U, 40U}, {1U, 254U}, {64U, 191U}, {200U, 50U}}) {
+        for (const unsigned first : {0U, 1U, 39U}) {
+            for (unsigned wanted = 0; wanted != 256; ++wanted) {
+                for (unsigned align = 0; align != 256; ++align) {
+                    const auto right = [&]<allot::bump_options Options>() {
+                        return allocates_as_documented<allot::bump<Options, std::uint8_t>>(
+                            Options.direction == direction::up, managed.first, managed.second, first, wanted, align);
+                    };
+                    wrong += right.template operator()<allot::bump_options{.prefer_size = false}>() ? 0 : 1;
+                    wrong += right.template operator()<allot::bump_options{.prefer_size = true}>() ? 0 : 1;
+                    wrong += right.template operator()<allot::bump_options{.direction = direction::up}>() ? 0 : 1;
+                }
+            }
+        }
+    }
+    CHECK(wrong == 0);
 }
 
 TEST_CASE("bump: bytes beyond limit_align are not used and every alignment is satisfied") {
