@@ -77,14 +77,20 @@ public:
         return cut(bin_lists::is_exact(from) ? bins.head(from) : this->lowest_of(from, 0), need, size);
     }
     /// Allocates a block of any layout. It has no struct as a parameter, so that `allocate` passes its arguments in
-    /// their registers.
+    /// their registers. Precondition: the layout is not short, or no hole is large enough.
     ALLOT_NOINLINE allocation_type allocate_any(Offset size, Offset align) noexcept {
-        const Offset need = sizes::of_node(size);
-        if (need == 0 || !is_alignment(align)) return {};
-        if (!sizes::is_anywhere({size, align})) return this->allocate_placed({size, align}, need);
+        if (!Nodes::is_any_alignment(align) || sizes::is_large(size)) [[unlikely]] {
+            const Offset need = sizes::of_node(size);
+            return need == 0 || !is_alignment(align) ? allocation_type{} : this->allocate_placed({size, align}, need);
+        }
+        // The size is above `most_short` if it can be served, so that its node needs no test of the smallest hole.
+        if (static_cast<Offset>(size - most_short - 1) >= sizes::largest_node - Nodes::header - most_short) return {};
+        const Offset need = align_up<Offset>(size + Nodes::header, Nodes::granule);
         const bin own = bin_of(need), first = bins.next(own);
         if (first == bin_lists::count) return {};
-        node hole = bin_lists::is_exact(first) ? bins.head(first) : this->lowest_of(first, need);
+        // Compilers know that `own` is not exact if all exact bins are in the first word.
+        const bool exact = bin_lists::is_exact(own) && bin_lists::is_exact(first);
+        node hole = exact ? bins.head(first) : this->lowest_of(first, need);
         if (hole == none) {
             const bin later = bins.after(own);
             if (later == bin_lists::count) return this->allocate_placed({size, 1}, need);
