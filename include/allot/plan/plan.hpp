@@ -29,7 +29,8 @@
 // always optimal).
 //
 // Complexity: O(n log n) for the first plan, plus the work that `effort` allows.
-// Memory: `space_of_plan`: about 100 bytes a buffer, plus n² / 8 bytes if n is at most `search_at_most`.
+// Memory: `space_of_plan`: about 100 bytes a buffer, plus n² / 8 bytes if n is at most `search_at_most`. If n is at
+// most 512 and `effort` is at least 4096 n, plus 4 n² bytes.
 // Thread safety: the functions have no state. Concurrent calls need separate workspaces.
 #pragma once
 
@@ -47,6 +48,7 @@ inline namespace v1 {
     plan_space work = max(bound_space(problem), detail::greedy_space(problem));
     if (detail::is_searched(problem, options))
         work = max(work, detail::search_counts::of(problem, options.remember).space());
+    if (detail::is_repaired(problem, options)) work = max(work, detail::conflict_search<>::space(problem));
     plan_space kept = detail::merge_space(problem);
     kept.u64 += 2 * problem.buffers.size();
     return kept + work;

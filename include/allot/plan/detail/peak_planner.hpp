@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
 // peak_planner: searches the lowest plan for one memory, or a plan that fits its capacity.
 //
-//     bound ──► greedy ──► greedy ──► bound ──► search ──► greedy ──► search ──► …   patience grows fourfold each round
-//               one plan   a few      cliques              └─────── until the goal is reached or the effort is spent
+//     bound ──► greedy ──► greedy ──► bound ──► repair ──► search ──► greedy ──► search ──► …   patience grows fourfold
+//               one plan   a few      cliques                         └─────── until the goal is reached or the effort
+//                                                                              is spent
 //
 // The first greedy plan gives the callback a plan to report. Large problems use the greedy algorithm alone.
 // The second bound is only for problems with pairs or revivals. It searches cliques, with one comparison for each
 // placement that `effort` allows, and at most a million. A placement takes far more time. There is no second bound if
-// the first one had as many comparisons.
+// the first one had as many comparisons. Conflicts are repaired only with a high effort, and take at most a quarter of
+// it without finding a plan.
 //
-// Complexity: the first greedy plan, plus the work that `effort` allows. Memory: that of `greedy_plan` and
-// `packing_search`, one after the other, and two offsets a buffer. Thread safety: not synchronized.
+// Complexity: the first greedy plan, plus the work that `effort` allows. Memory: that of `greedy_plan`,
+// `conflict_search` and `packing_search`, one after the other, and two offsets a buffer. Thread safety: not
+// synchronized.
 #pragma once
 
+#include <allot/plan/detail/conflict_search.hpp>
 #include <allot/plan/detail/greedy.hpp>
 #include <allot/plan/detail/search.hpp>
 #include <allot/plan/options.hpp>
@@ -25,6 +29,12 @@ namespace detail {
 /// Returns whether `plan` searches a problem, in addition to greedy plans.
 [[nodiscard]] constexpr bool is_searched(const plan_problem& problem, const plan_options& options) noexcept {
     return problem.buffers.size() <= options.search_at_most && options.effort != 0;
+}
+
+/// Returns whether conflicts are repaired, in addition to searches. Fewer steps than a thousand for each buffer rarely
+/// find a plan.
+[[nodiscard]] constexpr bool is_repaired(const plan_problem& problem, const plan_options& options) noexcept {
+    return is_searched(problem, options) && options.effort / 4 / 1024 >= problem.buffers.size();
 }
 
 /// Implementation of `plan_into` for a merged problem.
@@ -59,6 +69,9 @@ public:
         const std::uint64_t few = smaller<std::uint64_t>(options_.effort, 16 * lowest_.size());
         if (may_go_on() && !stop()) static_cast<void>(try_greedy(is_searched ? few : options_.effort));
         if (may_go_on()) raise_to_cliques();
+        if (is_searched && may_go_on() && is_repaired(*problem_, options_) &&
+            conflict_search<>::supports(*problem_, *sizes_))
+            try_repair();
         for (std::uint64_t patience = options_.effort / 16 + 1; is_searched && may_go_on(); patience *= 4) {
             try_search(patience);
             if (may_go_on()) static_cast<void>(try_greedy(smaller(patience, options_.effort - spent_)));
@@ -130,6 +143,26 @@ private:
             if (!decided && leap != 0) leap /= 4;
             else i = decided ? 0 : step == 0 ? steps + 1 : i + 1;
         }
+    }
+    /// Repairs conflicts at lower heights, each time half of the way to the goal, until no plan is found for a while.
+    constexpr void try_repair() noexcept {
+        conflict_search<> search{*problem_, workspace_};
+        while (may_go_on()) {
+            const std::uint64_t half = (made_.peak - goal()) / 2 / search.granule() * search.granule();
+            const std::uint64_t height = lowest_wanted() ? goal() + half : goal();
+            const std::uint64_t most = smaller(options_.effort / 4, options_.effort - spent_), before = search.steps();
+            const bool found = search.find(height, trial_, most, [&] { return stop(); });
+            spent_ += search.steps() - before;
+            if (!found) return;
+            keep_lower(height_of(trial_));
+        }
+    }
+    [[nodiscard]] constexpr std::uint64_t height_of(plan_array<const std::uint64_t> offsets) const noexcept {
+        std::uint64_t height = 0;
+        for (std::size_t i = 0; i != offsets.size(); ++i)
+            if (const std::uint64_t size = problem_->buffers[i].size; size != 0)
+                height = larger(height, offsets[i] + size);
+        return height;
     }
     /// Searches one height. Returns whether the search found a plan or a proof. A proof raises `leap`.
     [[nodiscard]] constexpr bool is_decided(packing_search<>& search, std::uint64_t height, std::uint64_t patience,
