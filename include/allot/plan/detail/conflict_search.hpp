@@ -166,7 +166,7 @@ private:
             place_[item] = nowhere;
         }
     }
-    /// Returns an item with a conflict that may have a cheaper offset; `nowhere` if there is none.
+    /// Returns an item with a conflict that may have a cheaper offset; `nowhere` if no item has.
     [[nodiscard]] constexpr index next() noexcept {
         index at = any(listed_count_);
         for (index left = listed_count_; left != 0; --left, at = at + 1 == listed_count_ ? 0 : at + 1)
