@@ -343,7 +343,7 @@ private:
         return step::failed;
     }
 
-    /// The first buffer in the order, from a rank on, that may rest on the section's floor; `no_rank` without such one.
+    /// The first buffer in the order, from a rank on, that may rest on the section's floor; `no_rank` if no buffer may.
     struct ranked {
         index item, rank;
     };
