@@ -23,7 +23,6 @@ module;
 #include <allot/compose/adopted.hpp>
 #include <allot/compose/graph_pool.hpp>
 #include <allot/compose/symmetric.hpp>
-#include <allot/compose/thread_local_caches.hpp>
 #include <allot/hexagon/vtcm.hpp>
 #include <allot/inspect/describe_address.hpp>
 #include <allot/inspect/event_log.hpp>
@@ -56,6 +55,9 @@ module;
 #include <allot/tensor/dlpack.hpp>
 #include <allot/tensor/dlpack_rows.hpp>
 #include <allot/tensor/symmetric.hpp>
+#if (!ALLOT_IS_MICROCONTROLLER || defined(__cpp_lib_atomic_wait) && defined(__cpp_lib_scoped_lock))
+#include <allot/compose/thread_local_caches.hpp>
+#endif
 #if (defined(__unix__) || defined(__APPLE__))
 #include <allot/arena/shared_arena.hpp>
 #include <allot/external/crossing.hpp>

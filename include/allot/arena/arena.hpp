@@ -125,11 +125,13 @@ public:
                       "allot: an arena is made with a device, before any size: arena{{}, size} for a device "
                       "without arguments, arena{device} for one that knows its own");
     }
+    /// Does not compile: the device has no default, and none is passed.
     template <class D = Device>
         requires(!std::default_initializable<D>)
     arena(nothing = {}) : arena{refused_device()} {  // {} and {{}}
         detail::refuse_empty_braces<D>();
     }
+    /// Does not compile: the device has no default, and none is passed.
     template <class D = Device>
         requires(!std::default_initializable<D>)
     arena(nothing, std::size_t size) : arena{refused_device(), size} {  // {{}, size}

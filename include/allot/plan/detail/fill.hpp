@@ -88,7 +88,8 @@ public:
         plan_.begin();
         const std::uint64_t steps = is_searched_ ? steps_a_placement : 1;
         effort_ = smaller(effort, ~std::uint64_t{0} / steps) * steps;
-        spent_ = failed_count_ = spent_on_whole_ = spent_in_part_ = turn_ = failures_ = 0;
+        spent_ = spent_on_whole_ = spent_in_part_ = turn_ = failures_ = 0;
+        failed_count_ = 0;
         if (!list.empty() && !fits_whole(stop)) fill(stop, hint);
         return divided_up(spent_, steps);
     }
