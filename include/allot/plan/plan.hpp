@@ -80,7 +80,9 @@ template <class Watch = unwatched>
     if (!bound) return answer::failure(merged->as_given(bound.error()));
 
     detail::peak_planner planner{merged->problem, sizes, *bound, options, {lowest, trial}, workspace, watch};
-    if (const plan_error error = planner.run(detail::is_searched(problem, options)); error.reason != plan_refusal::none)
+    if (const plan_error error =
+            planner.run(detail::is_searched(problem, options), detail::is_repaired(problem, options));
+        error.reason != plan_refusal::none)
         return answer::failure(merged->as_given(error));
     for (std::size_t i = 0; i != problem.buffers.size(); ++i)
         places[i] = {lowest[(*merged)[i]], problem.buffers[i].size};

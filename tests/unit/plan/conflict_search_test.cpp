@@ -6,7 +6,6 @@
 
 #include <doctest/doctest.h>
 
-#include <random>
 #include <vector>
 
 using allot::plan_problem;
@@ -101,15 +100,12 @@ TEST_CASE("conflict search: equal calls find equal offsets, also in constant exp
 }
 
 TEST_CASE("conflict search: stops after its steps, and when it is told to") {
-    // Three pairs of 3 bytes in 8 bytes: the loads fit, and no plan does.
     const allot::plan_buffer buffers[] = {{3, {0, 1}}, {3, {0, 1}}, {3, {0, 1}}};
-    const allot::plan_pair none[] = {{0, 1}};
-    const plan_problem crowded{.buffers = buffers, .apart = none};
-    searched too_low{crowded};
-    CHECK_FALSE(too_low.find(8));  // less than the bytes of the step: no search
+    searched too_low{plan_problem{buffers}};
+    CHECK_FALSE(too_low.find(8));  // fewer than the 9 bytes of the step: no search
     CHECK(too_low.search.steps() == 0);
 
-    // Pairs of three buffers are apart, at different times: every step has 6 bytes, and no plan is below 9.
+    // Three buffers at different times are apart from each other: no plan is below 9 bytes.
     const allot::plan_buffer apart[] = {{3, {0, 1}}, {3, {1, 2}}, {3, {2, 3}}};
     const allot::plan_pair pairs[] = {{0, 1}, {1, 2}, {0, 2}};
     const plan_problem triangle{.buffers = apart, .apart = pairs};
@@ -144,6 +140,21 @@ TEST_CASE("conflict search: supports neither given offsets nor many buffers") {
     searched here{plan_problem{odd}};
     CHECK(here.find(64));
     CHECK_FALSE(here.find(65));
+}
+
+TEST_CASE("plan: a problem with fewer merged buffers stays within the workspace of the given one") {
+    problems::owner owner;
+    for (const allot::plan_buffer& buffer : problems::carved()) owner.buffers.push_back(buffer);
+    for (std::int64_t at = 2000; owner.buffers.size() != 510; ++at) owner.buffers.push_back({1024, {at, at + 1}});
+    owner.together.push_back({508, 509});
+    // Enough effort to repair 509 buffers, and too little for 510.
+    std::size_t calls = 0;
+    const auto made =
+        allot::plan(owner, {.effort = 4096 * 509, .remember = 0}, [&](allot::plan_progress) { return ++calls == 100; });
+    REQUIRE(made);
+    std::vector<std::uint64_t> offsets;
+    for (const allot::plan_place& place : made->places) offsets.push_back(place.offset);
+    CHECK(problems::keeps_all_rules(owner, offsets, made->peak));
 }
 
 TEST_CASE("plan: a high effort repairs conflicts, and plans stay valid and deterministic") {

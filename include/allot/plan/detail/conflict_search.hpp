@@ -5,7 +5,7 @@
 //              │  ┌─────────┐      │      pair of buffers that share bytes. It costs the weight of its pair, first 1.
 //              │  │    b  ┌─┼────┐ │      A step takes a buffer with a conflict, here b or c, and moves it to an offset
 //              │  └───────┼─┘ c  │ │      of least cost. If no such buffer has a cheaper offset, the weights of all
-//              │ ┌────┐   └──────┘ │      present conflicts grow by 1, until one of the buffers does.
+//              │ ┌────┐   └──────┘ │      present conflicts grow by 1, until one of them has.
 //              └─┤ a  ├────────────┘
 //
 // The cost of a conflict rises with the shared bytes, up to four granules of them. Of several offsets of equal cost,
@@ -37,13 +37,14 @@ namespace detail {
 template <class = void>
 class conflict_search {
     using index = section_bitmaps<>::index;
-    static constexpr std::size_t most_buffers = 512;
     static constexpr std::size_t offsets_a_buffer = 32;  // a capacity has at most so many multiples of the granule
     static constexpr index longest_ramp = 4;             // granules over which the cost of a conflict rises
     static constexpr std::uint64_t most_turns = std::uint64_t{1} << 21;  // so that costs fit 32 bits
     static constexpr index nowhere = std::numeric_limits<index>::max();
 
 public:
+    static constexpr std::size_t most_buffers = 512;
+
     /// Returns whether the search supports a valid problem: few buffers with one size each, few lifetimes and pairs,
     /// and neither fixed buffers, reserved ranges nor buffers that are together.
     [[nodiscard]] static constexpr bool supports(const plan_problem& problem, const plan_sizes& sizes = {}) noexcept {
@@ -80,7 +81,7 @@ public:
 
     /// Searches offsets such that all buffers end at or below `capacity`. Writes `offsets`, by buffer, only if it finds
     /// them. Stops after about `most` steps, or if `stop()` returns true. Returns whether it found offsets. Does
-    /// nothing if the capacity has too many multiples of the granule, or the bytes of a step exceed it.
+    /// nothing if the capacity has too many multiples of the granule, or is below the bound.
     template <class Stop>
     [[nodiscard]] constexpr bool find(std::uint64_t capacity, plan_array<std::uint64_t> offsets, std::uint64_t most,
                                       Stop stop) noexcept {
@@ -129,14 +130,11 @@ private:
     [[nodiscard]] constexpr bool collides(index i, index offset, index j) const noexcept {
         return offset < offset_[j] + size_[j] && offset_[j] < offset + size_[i];
     }
-    /// Returns a random number below `below`.
-    [[nodiscard]] constexpr index any(index below) noexcept {
-        return static_cast<index>(std::uint64_t{noise_(32)} * below >> 32);
-    }
 
     /// Moves all items to random offsets.
     constexpr void scatter() noexcept {
-        for (index i = 0; i != items(); ++i) offset_[i] = any(((height_ - size_[i]) >> shift_[i]) + 1) << shift_[i];
+        for (index i = 0; i != items(); ++i)
+            offset_[i] = noise_.below(((height_ - size_[i]) >> shift_[i]) + 1) << shift_[i];
     }
     /// Begins with the present offsets and equal weights.
     constexpr void begin() noexcept {
@@ -168,7 +166,7 @@ private:
     }
     /// Returns an item with a conflict that may have a cheaper offset; `nowhere` if no item has.
     [[nodiscard]] constexpr index next() noexcept {
-        index at = any(listed_count_);
+        index at = noise_.below(listed_count_);
         for (index left = listed_count_; left != 0; --left, at = at + 1 == listed_count_ ? 0 : at + 1)
             if (is_new_[listed_[at]] != 0) return listed_[at];
         return nowhere;
@@ -217,7 +215,7 @@ private:
         }
         if (cost_[offset_[item]] == least && (ties == 1 || noise_(2) != 0)) return;
         index at = 0;
-        for (index skip = any(ties); cost_[at] != least || (at & between) != 0 || skip-- != 0;) ++at;
+        for (index skip = noise_.below(ties); cost_[at] != least || (at & between) != 0 || skip-- != 0;) ++at;
         move(item, at);
     }
     constexpr void move(index item, index offset) noexcept {

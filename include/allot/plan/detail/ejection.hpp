@@ -153,9 +153,9 @@ public:
         bold_ = attempts_++ % 4 != 0;
         if (bold_)
             while (waits_ != 0 && noise_(1) != 0) {
-                const plan_array<const plan_extent> met = gaps_.in_the_way(waiting_[any(waits_)]);
+                const plan_array<const plan_extent> met = gaps_.in_the_way(waiting_[noise_.below(waits_)]);
                 if (met.empty()) continue;
-                const std::uint32_t other = met[any(static_cast<std::uint32_t>(met.size()))].buffer;
+                const std::uint32_t other = met[noise_.below(static_cast<std::uint32_t>(met.size()))].buffer;
                 if (other != count_ && cost_[other] <= moves - used_) leave(other);
             }
         // Smallest keys first: the last, largest buffer is placed first.
@@ -270,11 +270,6 @@ private:
                 leave(other.buffer);
         put(i, offset);
         return true;
-    }
-
-    /// Returns a random number below `below`.
-    [[nodiscard]] constexpr std::uint32_t any(std::uint32_t below) noexcept {
-        return static_cast<std::uint32_t>(std::uint64_t{noise_(32)} * below >> 32);
     }
 
     constexpr void put(std::uint32_t i, std::uint64_t offset) noexcept {

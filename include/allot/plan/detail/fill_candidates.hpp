@@ -189,9 +189,7 @@ public:
     }
 
     /// Returns a random number below the limit.
-    [[nodiscard]] constexpr std::uint32_t below(std::uint32_t limit) noexcept {
-        return static_cast<std::uint32_t>(std::uint64_t{noise_(32)} * limit >> 32);
-    }
+    [[nodiscard]] constexpr std::uint32_t below(std::uint32_t limit) noexcept { return noise_.below(limit); }
     [[nodiscard]] constexpr bool coin() noexcept { return noise_(1) != 0; }
 
 private:

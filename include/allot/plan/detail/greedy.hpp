@@ -67,6 +67,10 @@ public:
         state_ ^= state_ >> 27;
         return static_cast<std::uint32_t>(state_ * 0x2545'F491'4F6C'DD1D >> (64 - bits));
     }
+    /// Returns a number below `limit`.
+    [[nodiscard]] constexpr std::uint32_t below(std::uint32_t limit) noexcept {
+        return static_cast<std::uint32_t>(std::uint64_t{(*this)(32)} * limit >> 32);
+    }
 
 private:
     std::uint64_t state_ = 88172645463325252;

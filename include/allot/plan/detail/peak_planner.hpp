@@ -34,7 +34,8 @@ namespace detail {
 /// Returns whether conflicts are repaired, in addition to searches. Fewer steps than a thousand for each buffer rarely
 /// find a plan.
 [[nodiscard]] constexpr bool is_repaired(const plan_problem& problem, const plan_options& options) noexcept {
-    return is_searched(problem, options) && options.effort / 4 / 1024 >= problem.buffers.size();
+    return is_searched(problem, options) && problem.buffers.size() <= conflict_search<>::most_buffers &&
+           options.effort / 4 / 1024 >= problem.buffers.size();
 }
 
 /// Implementation of `plan_into` for a merged problem.
@@ -63,15 +64,14 @@ public:
         for (const plan_buffer& buffer : problem.buffers) made_.align = larger(made_.align, buffer.align);
     }
 
-    /// Writes the lowest plan. Returns the error of the first greedy plan.
-    [[nodiscard]] constexpr plan_error run(bool is_searched) noexcept {
+    /// Writes the lowest plan. Returns the error of the first greedy plan. `is_searched` and `is_repaired` are those of
+    /// the given problem, for which the workspace was sized. The merged problem may have fewer buffers.
+    [[nodiscard]] constexpr plan_error run(bool is_searched, bool is_repaired) noexcept {
         if (const plan_error error = try_greedy(0); error.reason != plan_refusal::none) return error;
         const std::uint64_t few = smaller<std::uint64_t>(options_.effort, 16 * lowest_.size());
         if (may_go_on() && !stop()) static_cast<void>(try_greedy(is_searched ? few : options_.effort));
         if (may_go_on()) raise_to_cliques();
-        if (is_searched && may_go_on() && is_repaired(*problem_, options_) &&
-            conflict_search<>::supports(*problem_, *sizes_))
-            try_repair();
+        if (is_repaired && may_go_on() && conflict_search<>::supports(*problem_, *sizes_)) try_repair();
         for (std::uint64_t patience = options_.effort / 16 + 1; is_searched && may_go_on(); patience *= 4) {
             try_search(patience);
             if (may_go_on()) static_cast<void>(try_greedy(smaller(patience, options_.effort - spent_)));
